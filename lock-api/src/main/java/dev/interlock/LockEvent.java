@@ -13,8 +13,8 @@ import java.util.OptionalLong;
  *     event -> {
  *       if (event instanceof LockEvent.Acquired acquired) {
  *         waitTimer.record(acquired.waited());
- *       } else if (event instanceof LockEvent.GaveUp gaveUp) {
- *         failures.increment(gaveUp.reason());
+ *       } else if (event instanceof LockEvent.NotAcquired failure) {
+ *         failures.increment(failure.reason());
  *       } else if (event instanceof LockEvent.Lost lost) {
  *         alert(lost.name(), lost.loss());
  *       }
@@ -26,7 +26,7 @@ import java.util.OptionalLong;
  *
  * <ul>
  *   <li>{@link Waiting} and {@link AttemptFailed}, if it waits or retries;
- *   <li>{@link GaveUp} or {@link Acquired};
+ *   <li>{@link NotAcquired} or {@link Acquired};
  *   <li>after {@link Acquired}, any number of {@link Renewed}, {@link RenewalFailed} and {@link
  *       AtRisk}, and finally {@link Released} or {@link Lost}.
  * </ul>
@@ -39,8 +39,8 @@ import java.util.OptionalLong;
  * <p>Further kinds of events, and further accessors, may be added in any release. Therefore the
  * hierarchy is not sealed: a chain of {@code instanceof} ignores an unknown kind, and the compiler
  * requires a {@code default} in a {@code switch} over events. Add a {@code default} to a {@code
- * switch} over {@link GaveUp.Reason}, too. Only Interlock and the tests of programs implement these
- * interfaces.
+ * switch} over {@link NotAcquired.Reason}, too. Only Interlock and the tests of programs implement
+ * these interfaces.
  */
 public interface LockEvent {
 
@@ -80,7 +80,7 @@ public interface LockEvent {
   }
 
   /** An acquisition ended without a lease. */
-  interface GaveUp extends LockEvent {
+  interface NotAcquired extends LockEvent {
 
     /** Why an acquisition ended without a lease. More may be added. */
     enum Reason {

@@ -21,7 +21,7 @@ public enum LossReason {
   /** The lease became unreachable without being released, so the client stopped renewing it. */
   ABANDONED,
   /** Another lease of the same {@link MultiLease} was lost. */
-  SIBLING_LOST,
+  MEMBER_LOST,
   /** The client was closed while the lease was held. */
   CLOSED
 }

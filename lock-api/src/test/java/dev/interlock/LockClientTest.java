@@ -185,7 +185,7 @@ class LockClientTest {
   void aFaultWithoutADeclaredGuaranteeHasNone() {
     FailureModel model =
         BackendInfoBuilder.of("test", "")
-            .promise(FailureModel.Guarantee.TOKENS_ONLY, Fault.ASYNC_FAILOVER)
+            .guarantee(FailureModel.Guarantee.TOKENS_ONLY, Fault.ASYNC_FAILOVER)
             .build()
             .failureModel();
     assertFalse(model.keepsExclusion(Fault.ASYNC_FAILOVER));

@@ -80,7 +80,7 @@ abstract class AcquireLoop {
         if (request.isOver()) {
           return endWithoutLease();
         }
-        lease = pause(request.deadline().orIn(maxPause));
+        lease = pause(request.deadline().atMost(maxPause));
       }
     }
     return lease;

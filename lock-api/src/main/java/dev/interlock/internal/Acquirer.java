@@ -1,7 +1,7 @@
 package dev.interlock.internal;
 
 import dev.interlock.LockConfigurationException;
-import dev.interlock.LockEvent.GaveUp.Reason;
+import dev.interlock.LockEvent.NotAcquired.Reason;
 import dev.interlock.LockOptions;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
@@ -114,7 +114,7 @@ final class Acquirer {
     boolean busy = queues.of(name).isBusy(share) && share.isWhole();
     if (busy && engine.notifier.hasListeners()) {
       Request request = Request.forTryAcquire(engine, name, share, options, owner, Duration.ZERO);
-      engine.reports.reportGaveUp(request, null, Reason.TIMED_OUT);
+      engine.reports.reportNotAcquired(request, null, Reason.TIMED_OUT);
     }
     return busy;
   }

@@ -1,7 +1,7 @@
 package dev.interlock.internal;
 
 import dev.interlock.LockConfigurationException;
-import dev.interlock.LockEvent.GaveUp.Reason;
+import dev.interlock.LockEvent.NotAcquired.Reason;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -75,7 +75,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
   @Override
   boolean deliver(@Nullable LeaseState lease) {
     if (lease == null) {
-      engine.reports.reportGaveUp(request, null, Reason.TIMED_OUT);
+      engine.reports.reportNotAcquired(request, null, Reason.TIMED_OUT);
     } else if (!lease.isHeld() && !future.isDone()) {
       // A lease that ended on its way here counts as not granted.
       if (request.isOver()) {
@@ -94,7 +94,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
 
   @Override
   void onAbandoned() {
-    engine.reports.reportGaveUp(request, null, Reason.CANCELLED);
+    engine.reports.reportNotAcquired(request, null, Reason.CANCELLED);
   }
 
   @Override

@@ -1,6 +1,6 @@
 package dev.interlock.internal;
 
-import dev.interlock.LockEvent.GaveUp.Reason;
+import dev.interlock.LockEvent.NotAcquired.Reason;
 import dev.interlock.LockKind;
 import dev.interlock.LockUnavailableException;
 import java.util.function.Function;
@@ -70,7 +70,7 @@ final class BlockingAcquisition<R> {
         }
       }
       if (lease == null) {
-        engine.reports.reportGaveUp(request, null, Reason.TIMED_OUT);
+        engine.reports.reportNotAcquired(request, null, Reason.TIMED_OUT);
       }
       return lease;
     } catch (Throwable e) {

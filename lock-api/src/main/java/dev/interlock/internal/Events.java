@@ -60,13 +60,13 @@ final class Events {
   record AttemptFailed(Source source, LockException failure)
       implements SourcedEvent, LockEvent.AttemptFailed {}
 
-  record GaveUp(
+  record NotAcquired(
       Source source,
       Reason reason,
       Duration waited,
       Optional<Throwable> failure,
       Optional<String> heldBy)
-      implements SourcedEvent, LockEvent.GaveUp {}
+      implements SourcedEvent, LockEvent.NotAcquired {}
 
   record Acquired(Source source, Duration waited, boolean handedOff)
       implements SourcedEvent, LockEvent.Acquired {}

@@ -447,13 +447,13 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
           retryLater(failed.problem(), wall, now);
         }
         reschedule(wall, now);
-      } else if (!(outcome instanceof Renewal.Gone)) {
+      } else if (!(outcome instanceof Renewal.Lost)) {
         problem =
             engine.unavailable(
                 "the store answered a renewal only after the validity had ended", null);
       }
     }
-    if (outcome instanceof Renewal.Gone gone) {
+    if (outcome instanceof Renewal.Lost gone) {
       reportLoss(gone.reason(), gone.detail());
     } else {
       endOverdue();

@@ -148,7 +148,7 @@ final class LeaderWatch extends Timer.Event {
       phase = Phase.ASKING;
       mayAskAt = now + MIN_PAUSE_NANOS;
       setRetryDue(now);
-      hint.take();
+      hint.consume();
     }
     engine.timer.update(this);
     long minPause = 0;
@@ -199,7 +199,7 @@ final class LeaderWatch extends Timer.Event {
         return;
       }
       phase = Phase.IDLE;
-      boolean hinted = hint.take() && minPause == 0;
+      boolean hinted = hint.consume() && minPause == 0;
       setDue(hinted ? earliestRequest(now) : now + Math.max(minPause, untilNextPoll()));
     }
     engine.timer.update(this);

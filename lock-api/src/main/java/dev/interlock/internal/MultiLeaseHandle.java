@@ -91,7 +91,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
       if (why.reason() != LossReason.CLOSED) {
         String detail = "\"" + why.name() + "\" was lost";
         for (LeaseState member : members) {
-          member.loseIfHeld(LossReason.SIBLING_LOST, detail);
+          member.loseIfHeld(LossReason.MEMBER_LOST, detail);
         }
       }
       engine.notifier.flush();

@@ -60,7 +60,7 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
           throw engine.unavailable(
               request.name(), "a member of the set was lost before all were acquired", e);
         }
-        new WakeUp(engine.platform).await(request.deadline().orIn(backoff.next()));
+        new WakeUp(engine.platform).await(request.deadline().atMost(backoff.next()));
       }
     }
   }

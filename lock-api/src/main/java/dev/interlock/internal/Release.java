@@ -166,7 +166,7 @@ final class Release {
    */
   private @Nullable ReleaseOutcome deferOnStore(Deadline latest) {
     // Leaves time to renew the lease instead.
-    Deadline deadline = latest.orIn(grant.renewalTimeout());
+    Deadline deadline = latest.atMost(grant.renewalTimeout());
     if (deadline.hasPassed() || !awaitRenewal(deadline)) {
       return null;
     }
@@ -261,7 +261,7 @@ final class Release {
     ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
     try {
       Deadline deadline =
-          latest == null ? engine.requestDeadline() : latest.orIn(engine.requestTimeout());
+          latest == null ? engine.requestDeadline() : latest.atMost(engine.requestTimeout());
       // An overdue renewal does not matter: the claim guards its outcome.
       var unused = awaitRenewal(deadline);
       outcome = releaseOnStore(deadline);

@@ -1,7 +1,7 @@
 package dev.interlock.internal;
 
 import dev.interlock.LockEvent;
-import dev.interlock.LockEvent.GaveUp.Reason;
+import dev.interlock.LockEvent.NotAcquired.Reason;
 import dev.interlock.LockException;
 import dev.interlock.LockTimeoutException;
 import java.time.Duration;
@@ -56,12 +56,12 @@ final class Reports {
   }
 
   /** Reports once that an acquisition ended without a lease. */
-  void reportGaveUp(Request request, @Nullable Throwable failure, Reason reason) {
+  void reportNotAcquired(Request request, @Nullable Throwable failure, Reason reason) {
     report(
         request,
         Acquisition::end,
         () ->
-            new Events.GaveUp(
+            new Events.NotAcquired(
                 source(request, 0),
                 reason,
                 Duration.ofNanos(platform.nanoTime() - request.startedAt()),
@@ -71,11 +71,11 @@ final class Reports {
 
   void reportFailure(Request request, Throwable failure) {
     if (failure instanceof LockTimeoutException) {
-      reportGaveUp(request, null, Reason.TIMED_OUT);
+      reportNotAcquired(request, null, Reason.TIMED_OUT);
     } else if (failure instanceof InterruptedException) {
-      reportGaveUp(request, null, Reason.INTERRUPTED);
+      reportNotAcquired(request, null, Reason.INTERRUPTED);
     } else {
-      reportGaveUp(request, failure, Reason.FAILED);
+      reportNotAcquired(request, failure, Reason.FAILED);
     }
   }
 

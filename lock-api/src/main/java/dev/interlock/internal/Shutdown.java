@@ -136,7 +136,7 @@ final class Shutdown {
   private void releaseAll(Queue<Grant> open, Deadline deadline) {
     Grant grant;
     while ((grant = open.poll()) != null) {
-      var unused = engine.cleanup.release(grant, deadline.orIn(engine.requestTimeout()));
+      var unused = engine.cleanup.release(grant, deadline.atMost(engine.requestTimeout()));
     }
   }
 }

@@ -79,7 +79,7 @@ final class StoreAttempt {
       return Duration.ZERO;
     }
     Duration max = request.options().pollInterval().plus(engine.requestTimeout());
-    Duration remaining = request.deadline().orIn(max).remaining();
+    Duration remaining = request.deadline().atMost(max).remaining();
     return waiting && remaining.isZero() ? Duration.ofNanos(1) : remaining;
   }
 

@@ -37,7 +37,7 @@ final class MemoryBackend implements QueueingBackend {
               Capability.SEMAPHORE,
               Capability.DEFERRED_RELEASE)
           .minTtl(Duration.ofMillis(1))
-          .promise(
+          .guarantee(
               Guarantee.NOT_APPLICABLE,
               Fault.CLIENT_KILLED,
               Fault.CONNECTION_LOST,
@@ -50,8 +50,8 @@ final class MemoryBackend implements QueueingBackend {
               Fault.LEADER_CHANGED,
               Fault.SERVER_CLOCK_STEPPED,
               Fault.EVICTION)
-          .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_STOPPED, Fault.MACHINE_SUSPENDED)
-          .promise(Guarantee.TOKENS_ONLY, Fault.FORCED_RELEASE)
+          .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_STOPPED, Fault.MACHINE_SUSPENDED)
+          .guarantee(Guarantee.TOKENS_ONLY, Fault.FORCED_RELEASE)
           .build();
 
   private final String storeName;
@@ -163,7 +163,7 @@ final class MemoryBackend implements QueueingBackend {
     long now = now();
     return store.renew(claim, now)
         ? new Renewal.Renewed(now + claim.ttl().toNanos())
-        : new Renewal.Gone(LossReason.TAKEN, "the store no longer has the lock for this lease");
+        : new Renewal.Lost(LossReason.TAKEN, "the store no longer has the lock for this lease");
   }
 
   @Override

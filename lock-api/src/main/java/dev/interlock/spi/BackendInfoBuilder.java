@@ -121,7 +121,7 @@ public final class BackendInfoBuilder {
    * @return this builder
    */
   @CanIgnoreReturnValue
-  public BackendInfoBuilder promise(Guarantee guarantee, Fault first, Fault... more) {
+  public BackendInfoBuilder guarantee(Guarantee guarantee, Fault first, Fault... more) {
     for (Fault fault : EnumSet.of(first, more)) {
       guarantees.put(fault, requireNonNull(guarantee, "guarantee"));
     }

@@ -75,7 +75,7 @@ public final class Deadline {
    * @param duration the time from now
    * @return the earlier deadline
    */
-  public Deadline orIn(Duration duration) {
+  public Deadline atMost(Duration duration) {
     Deadline other = in(time, duration);
     return other.nanos - nanos < 0 ? other : this;
   }

@@ -27,7 +27,7 @@ public sealed interface Renewal {
    * @param reason the reason, as far as it is known
    * @param detail the answer of the store
    */
-  record Gone(LossReason reason, String detail) implements Renewal {}
+  record Lost(LossReason reason, String detail) implements Renewal {}
 
   /**
    * The store did not confirm the renewal; the engine tries again while the grant is valid.

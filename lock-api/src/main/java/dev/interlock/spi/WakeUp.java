@@ -52,7 +52,7 @@ public final class WakeUp {
    * @return whether it was signalled
    */
   @CanIgnoreReturnValue
-  public boolean take() {
+  public boolean consume() {
     return signalled.compareAndSet(true, false);
   }
 
@@ -71,7 +71,7 @@ public final class WakeUp {
         if (Thread.interrupted()) {
           throw new InterruptedException();
         }
-        if (take()) {
+        if (consume()) {
           return true;
         }
         if (deadline.hasPassed()) {

@@ -11,7 +11,7 @@ import dev.interlock.Lease;
 import dev.interlock.LeaseInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
-import dev.interlock.LockEvent.GaveUp.Reason;
+import dev.interlock.LockEvent.NotAcquired.Reason;
 import dev.interlock.LockException;
 import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
@@ -133,24 +133,24 @@ class EventsTest extends EngineFixture {
   void anAcquisitionWithoutALeaseReportsTheReason() throws Exception {
     store.occupy("a", HUNDRED_TTLS);
     assertEquals(Optional.empty(), engine.lock("a").tryAcquire());
-    LockEvent.GaveUp busy = next(events, LockEvent.GaveUp.class);
+    LockEvent.NotAcquired busy = next(events, LockEvent.NotAcquired.class);
     assertSame(Reason.TIMED_OUT, busy.reason());
     assertEquals(Duration.ZERO, busy.waited());
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
     next(events, LockEvent.Waiting.class);
     waiter.thread.interrupt();
-    assertSame(Reason.INTERRUPTED, next(events, LockEvent.GaveUp.class).reason());
+    assertSame(Reason.INTERRUPTED, next(events, LockEvent.NotAcquired.class).reason());
     CompletableFuture<Lease> future = engine.lock("a").acquireAsync();
     long number = next(events, LockEvent.Waiting.class).acquisition();
     assertTrue(future.cancel(false));
-    LockEvent.GaveUp cancelled = next(events, LockEvent.GaveUp.class);
+    LockEvent.NotAcquired cancelled = next(events, LockEvent.NotAcquired.class);
     assertSame(Reason.CANCELLED, cancelled.reason());
     assertEquals(number, cancelled.acquisition());
     CompletableFuture<Optional<Lease>> timed =
         engine.lock("a").tryAcquireAsync(Duration.ofSeconds(3));
     next(events, LockEvent.Waiting.class);
     advanceUntil("the time-out", timed::isDone);
-    LockEvent.GaveUp late = next(events, LockEvent.GaveUp.class);
+    LockEvent.NotAcquired late = next(events, LockEvent.NotAcquired.class);
     assertSame(Reason.TIMED_OUT, late.reason());
     assertTrue(late.waited().compareTo(Duration.ofSeconds(3)) >= 0);
     assertEquals(Optional.empty(), late.failure());
@@ -162,7 +162,7 @@ class EventsTest extends EngineFixture {
   void aFailureIsReportedWithItsCause() throws Exception {
     store.down(true);
     assertThrows(LockUnavailableException.class, () -> engine.lock("a").tryAcquire());
-    LockEvent.GaveUp failed = next(events, LockEvent.GaveUp.class);
+    LockEvent.NotAcquired failed = next(events, LockEvent.NotAcquired.class);
     assertSame(Reason.FAILED, failed.reason());
     assertTrue(failed.failure().orElseThrow() instanceof LockUnavailableException);
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
@@ -198,7 +198,7 @@ class EventsTest extends EngineFixture {
     behind.cancel(false);
     Waits.until("the head alone", () -> engine.waiters().size() == 1);
     store.down(true);
-    next(events, LockEvent.GaveUp.class);
+    next(events, LockEvent.NotAcquired.class);
     List<LockEvent> seen = new ArrayList<>();
     advanceUntil(
         "a failure",
@@ -228,10 +228,10 @@ class EventsTest extends EngineFixture {
     engine.close();
     assertThrows(Exception.class, () -> get(waiting));
     LockEvent event = next(events);
-    while (!(event instanceof LockEvent.GaveUp)) {
+    while (!(event instanceof LockEvent.NotAcquired)) {
       event = next(events);
     }
-    assertSame(Reason.FAILED, ((LockEvent.GaveUp) event).reason());
+    assertSame(Reason.FAILED, ((LockEvent.NotAcquired) event).reason());
     assertFalse(first.isHeld());
   }
 
@@ -333,8 +333,8 @@ class EventsTest extends EngineFixture {
       assertEquals(Optional.of("one"), late.heldBy());
       assertTrue(late.getMessage().contains("held by one"), late.getMessage());
       assertTrue(ofTwo.poll(30, TimeUnit.SECONDS) instanceof LockEvent.Waiting);
-      LockEvent.GaveUp gaveUp = (LockEvent.GaveUp) ofTwo.poll(30, TimeUnit.SECONDS);
-      assertTrue(gaveUp != null && gaveUp.heldBy().equals(Optional.of("one")));
+      LockEvent.NotAcquired failure = (LockEvent.NotAcquired) ofTwo.poll(30, TimeUnit.SECONDS);
+      assertTrue(failure != null && failure.heldBy().equals(Optional.of("one")));
       assertThrows(LockTimeoutException.class, () -> two.multiLock(List.of("a", "b")).acquire());
       LockTimeoutException again =
           assertThrows(

@@ -488,7 +488,7 @@ final class FakeStore {
             Claim claim = grant.claim();
             Hold hold = hold(claim);
             if (hold == null) {
-              outcomes.add(new Renewal.Gone(LossReason.TAKEN, "not there"));
+              outcomes.add(new Renewal.Lost(LossReason.TAKEN, "not there"));
             } else {
               long until = now + claim.ttl().toNanos();
               put(claim.name(), hold.until(until));

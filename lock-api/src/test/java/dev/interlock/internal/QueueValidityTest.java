@@ -101,7 +101,7 @@ class QueueValidityTest {
     public Renewal renew(Grant grant, Deadline deadline) {
       return stands
           ? new Renewal.Renewed(time.nanoTime() + TTL.toNanos())
-          : new Renewal.Gone(LossReason.TAKEN, "not there");
+          : new Renewal.Lost(LossReason.TAKEN, "not there");
     }
 
     @Override

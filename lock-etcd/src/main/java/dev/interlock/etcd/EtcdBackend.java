@@ -75,7 +75,7 @@ final class EtcdBackend implements QueueingBackend {
     this.failures = failures;
     this.time = context.time();
     this.requests = new Requests(clients, failures, time);
-    this.joined = new JoinedTransactions(requests.later());
+    this.joined = new JoinedTransactions(requests.delayedTasks());
     this.sessions = new Sessions(namespace, requests, failures, context);
     this.renewal = new KeyRenewal(requests, failures, sessions);
     this.administration = new Administration(namespace, requests, failures);

@@ -61,15 +61,15 @@ final class EtcdTopology {
         .capabilities(capabilities)
         .granularity(GRANULARITY)
         .minTtl(MIN_TTL)
-        .promise(EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
-        .promise(EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
-        .promise(EXCLUSION_AND_TOKENS, Fault.SERVER_RESTARTED, Fault.SERVER_CLOCK_STEPPED)
-        .promise(EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
-        .promise(NOTHING, Fault.SERVER_RESTARTED_EMPTY)
-        .promise(NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.EVICTION)
-        .promise(TOKENS_ONLY, Fault.FORCED_RELEASE)
-        .promise(replicated ? TOKENS_ONLY : EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
-        .promise(
+        .guarantee(EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
+        .guarantee(EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
+        .guarantee(EXCLUSION_AND_TOKENS, Fault.SERVER_RESTARTED, Fault.SERVER_CLOCK_STEPPED)
+        .guarantee(EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
+        .guarantee(NOTHING, Fault.SERVER_RESTARTED_EMPTY)
+        .guarantee(NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.EVICTION)
+        .guarantee(TOKENS_ONLY, Fault.FORCED_RELEASE)
+        .guarantee(replicated ? TOKENS_ONLY : EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
+        .guarantee(
             replicated ? EXCLUSION_AND_TOKENS : NOT_APPLICABLE,
             Fault.MINORITY_LOST,
             Fault.LEADER_CHANGED)

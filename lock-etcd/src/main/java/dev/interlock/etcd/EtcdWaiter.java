@@ -72,7 +72,7 @@ final class EtcdWaiter implements QueueingBackend.Place {
           if (closed || (deadline.hasPassed() && !signalled)) {
             break;
           }
-          view = look(signalled, deadline.orIn(backend.options().requestTimeout()));
+          view = look(signalled, deadline.atMost(backend.options().requestTimeout()));
           lastFailure = null;
         } catch (LockUnavailableException e) {
           surviveOutage(e, deadline);
@@ -138,7 +138,7 @@ final class EtcdWaiter implements QueueingBackend.Place {
       watch.update(view.ahead());
       limit = watch.pollInterval(view.revision(), limit);
     }
-    return wakeUp.await(deadline.orIn(limit));
+    return wakeUp.await(deadline.atMost(limit));
   }
 
   private void endWatch() {

@@ -1,7 +1,7 @@
 package dev.interlock.etcd;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.interlock.spi.Later;
+import dev.interlock.spi.DelayedTasks;
 import io.etcd.jetcd.Response;
 import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.kv.TxnResponse;
@@ -57,19 +57,19 @@ final class JoinedTransactions {
   private static final Duration SILENCE_TIMEOUT = Duration.ofMillis(50);
 
   private final int maxCallersAlone;
-  private final Executor later;
+  private final Executor delayed;
   private final AtomicInteger waiting = new AtomicInteger();
   private final Lane entering = new Lane();
   private final Lane leaving = new Lane();
 
-  JoinedTransactions(Later later) {
-    this(MAX_CALLERS_ALONE, task -> later.run(task, SILENCE_TIMEOUT));
+  JoinedTransactions(DelayedTasks delayed) {
+    this(MAX_CALLERS_ALONE, task -> delayed.run(task, SILENCE_TIMEOUT));
   }
 
   /** Creates an object for tests, which have fewer callers, and decide how long a silence lasts. */
-  JoinedTransactions(int maxCallersAlone, Executor later) {
+  JoinedTransactions(int maxCallersAlone, Executor delayed) {
     this.maxCallersAlone = maxCallersAlone;
-    this.later = later;
+    this.delayed = delayed;
   }
 
   /**
@@ -203,7 +203,7 @@ final class JoinedTransactions {
      */
     private void watch() {
       try {
-        later.execute(this::checkForSilence);
+        delayed.execute(this::checkForSilence);
       } catch (RuntimeException | Error e) {
         // There may be no thread. The next part in the queue tries again.
         synchronized (this) {

@@ -43,7 +43,7 @@ final class KeyRenewal {
     for (int i = 0; i < outcomes.length; i++) {
       QueueEntry entry = QueueEntry.of(grants.get(i).claim());
       if (entry == null) {
-        outcomes[i] = new Renewal.Gone(LossReason.TAKEN, "it was released");
+        outcomes[i] = new Renewal.Lost(LossReason.TAKEN, "it was released");
         continue;
       }
       long lease = entry.lease();
@@ -81,7 +81,7 @@ final class KeyRenewal {
       failed.put(
           lease,
           Failures.saysLeaseIsGone(e)
-              ? new Renewal.Gone(reason, Sessions.ENDED)
+              ? new Renewal.Lost(reason, Sessions.ENDED)
               : new Renewal.Failed(e));
     }
   }
@@ -104,10 +104,10 @@ final class KeyRenewal {
 
   private Renewal outcome(Renewed one, @Nullable KeyValue key, TxnResponse answer) {
     if (key == null || key.getCreateRevision() != one.entry().revision()) {
-      return new Renewal.Gone(LossReason.TAKEN, "its key on etcd was deleted");
+      return new Renewal.Lost(LossReason.TAKEN, "its key on etcd was deleted");
     }
     if (key.getLease() != one.entry().lease()) {
-      return new Renewal.Gone(LossReason.TAKEN, "the lock was revoked");
+      return new Renewal.Lost(LossReason.TAKEN, "the lock was revoked");
     }
     if (!one.confirmation().isProvenBy(answer)) {
       return new Renewal.Failed(

@@ -2,7 +2,7 @@ package dev.interlock.etcd;
 
 import dev.interlock.LockOptions;
 import dev.interlock.spi.Deadline;
-import dev.interlock.spi.Later;
+import dev.interlock.spi.DelayedTasks;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import io.etcd.jetcd.Client;
@@ -27,7 +27,7 @@ final class Requests implements AutoCloseable {
   private final Clients clients;
   private final Failures failures;
   private final TimeSource time;
-  private final Later later = new Later("interlock-etcd-later");
+  private final DelayedTasks delayed = new DelayedTasks("interlock-etcd-later");
 
   Requests(Clients clients, Failures failures, TimeSource time) {
     this.clients = clients;
@@ -56,7 +56,7 @@ final class Requests implements AutoCloseable {
       }
       if (tries >= MAX_TRIES) {
         // Perhaps no member has a leader at the moment.
-        boolean unused = new WakeUp(time).await(deadline.orIn(RETRY_PAUSE));
+        boolean unused = new WakeUp(time).await(deadline.atMost(RETRY_PAUSE));
       }
     }
   }
@@ -76,13 +76,13 @@ final class Requests implements AutoCloseable {
     while (true) {
       Clients.Loan loan = clients.borrow();
       CompletableFuture<?> attempt = start(loan, request).handle(answering(answer));
-      Throwable failure = failure(answer, attempt, deadline.orIn(share));
+      Throwable failure = failure(answer, attempt, deadline.atMost(share));
       if (failure != null && Failures.isOfConnection(failure)) {
         report(loan, failure);
         // A fast failure would recur at once, unless only this member has no leader.
         Duration pause =
             Failures.saysNoLeader(failure) && ++tries < MAX_TRIES ? Duration.ZERO : RETRY_PAUSE;
-        if (failure(answer, answer, deadline.orIn(pause)) == null) {
+        if (failure(answer, answer, deadline.atMost(pause)) == null) {
           failure = null;
         }
       }
@@ -174,26 +174,26 @@ final class Requests implements AutoCloseable {
     Clients.Loan loan = clients.borrow();
     // A copy, so that the time-out does not complete the driver's own future, which gives the
     // client back.
-    return later
+    return delayed
         .timeOut(start(loan, request).copy(), deadline.remaining())
         .exceptionallyCompose(
             failure -> {
               report(loan, failure);
               return Failures.saysNoLeader(failure) && !deadline.hasPassed()
-                  ? later.after(RETRY_PAUSE).thenCompose(paused -> send(deadline, request))
+                  ? delayed.after(RETRY_PAUSE).thenCompose(paused -> send(deadline, request))
                   : CompletableFuture.failedFuture(failure);
             });
   }
 
   /** The scheduler that all requests of the client share. */
-  Later later() {
-    return later;
+  DelayedTasks delayedTasks() {
+    return delayed;
   }
 
   /** Ends the wait for every answer to a {@link #send}. */
   @Override
   public void close() {
-    later.close();
+    delayed.close();
   }
 
   private static <T> CompletableFuture<T> start(

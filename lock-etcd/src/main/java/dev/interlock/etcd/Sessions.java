@@ -170,7 +170,9 @@ final class Sessions implements AutoCloseable {
   }
 
   private void schedule(Session session, int timesPerTtl) {
-    requests.later().run(() -> keepAlive(session), session.timeToLive().dividedBy(timesPerTtl));
+    requests
+        .delayedTasks()
+        .run(() -> keepAlive(session), session.timeToLive().dividedBy(timesPerTtl));
   }
 
   private void keepAlive(Session session) {

@@ -33,7 +33,7 @@ final class AlteredEtcd extends EtcdHarness {
   }
 
   @Override
-  public Duration storm() {
+  public Duration faultDuration() {
     return Duration.ofSeconds(3);
   }
 }

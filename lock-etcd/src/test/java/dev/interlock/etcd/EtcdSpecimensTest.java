@@ -181,7 +181,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
         return new Attempt.Granted(
             Grant.onSession(entry.claim(), entry.revision(), sentAt, timeToLive, timeToLive));
       }
-      var unused = entry.wakeUp().await(until.orIn(PAUSE));
+      var unused = entry.wakeUp().await(until.atMost(PAUSE));
       return until.hasPassed() ? new Attempt.Busy(Duration.ZERO) : null;
     }
 

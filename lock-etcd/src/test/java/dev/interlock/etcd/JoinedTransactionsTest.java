@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.etcd.JoinedTransactions.Answer;
 import dev.interlock.etcd.JoinedTransactions.Transaction;
-import dev.interlock.spi.Later;
+import dev.interlock.spi.DelayedTasks;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import io.etcd.jetcd.ByteSequence;
@@ -217,7 +217,7 @@ class JoinedTransactionsTest {
 
   @Test
   void aFewPartsAreSentAlone() throws Exception {
-    JoinedTransactions transactions = new JoinedTransactions(new Later("test"));
+    JoinedTransactions transactions = new JoinedTransactions(new DelayedTasks("test"));
     LockKeys keys = LockKeys.of("test", "transactions");
     Transaction nothing = new Transaction(List.of(), List.of(), List.of());
     var first = transactions.enter(client, keys, nothing);

@@ -91,20 +91,20 @@ class QueueWatchTest {
   @Test
   void theLastDeletionSignals() {
     deleted(first);
-    assertFalse(wakeUp.take());
+    assertFalse(wakeUp.consume());
     deleted(second);
-    assertTrue(wakeUp.take());
+    assertTrue(wakeUp.consume());
   }
 
   /** The first key was deleted before the watch began, the second after the waiter's read. */
   @Test
   void aDeletionBetweenAReadAndItsReportSignals() {
     deleted(second);
-    assertFalse(wakeUp.take());
+    assertFalse(wakeUp.consume());
     watch.update(ahead(second));
-    assertTrue(wakeUp.take());
+    assertTrue(wakeUp.consume());
     watch.update(ahead(second));
-    assertFalse(wakeUp.take(), "one signal is enough");
+    assertFalse(wakeUp.consume(), "one signal is enough");
   }
 
   @Test

@@ -289,7 +289,7 @@ class SharesTest {
     renewals.forEach(renewal -> assertInstanceOf(Renewal.Renewed.class, renewal));
     release(one);
     assertFalse(backend.release(one.claim(), in(LIMIT)));
-    assertInstanceOf(Renewal.Gone.class, backend.renew(one, in(LIMIT)));
+    assertInstanceOf(Renewal.Lost.class, backend.renew(one, in(LIMIT)));
     assertInstanceOf(Renewal.Renewed.class, backend.renew(two, in(LIMIT)));
     assertTrue(isGrantedAtOnce(ofSemaphore(1, 3)));
   }

@@ -393,7 +393,7 @@ final class JdbcBackend implements LockBackend {
   private static Renewal outcome(boolean held) {
     return held
         ? new Renewal.Confirmed()
-        : new Renewal.Gone(
+        : new Renewal.Lost(
             LossReason.TAKEN,
             "its row is gone, has expired, was revoked, or belongs to another holder");
   }

@@ -149,8 +149,8 @@ public enum JdbcDatabase {
    */
   private static BackendInfoBuilder server(BackendInfoBuilder database) {
     return common(database)
-        .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_RESTARTED)
-        .promise(Guarantee.TOKENS_ONLY, Fault.SERVER_RESTARTED_EMPTY);
+        .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_RESTARTED)
+        .guarantee(Guarantee.TOKENS_ONLY, Fault.SERVER_RESTARTED_EMPTY);
   }
 
   /**
@@ -159,12 +159,12 @@ public enum JdbcDatabase {
    */
   private static BackendInfoBuilder lazyWriter(BackendInfoBuilder database) {
     return common(database)
-        .promise(Guarantee.TOKENS_ONLY, Fault.SERVER_RESTARTED, Fault.SERVER_RESTARTED_EMPTY);
+        .guarantee(Guarantee.TOKENS_ONLY, Fault.SERVER_RESTARTED, Fault.SERVER_RESTARTED_EMPTY);
   }
 
   private static BackendInfoBuilder common(BackendInfoBuilder database) {
     return database
-        .promise(
+        .guarantee(
             Guarantee.EXCLUSION_AND_TOKENS,
             Fault.CLIENT_KILLED,
             Fault.CLIENT_STOPPED,
@@ -172,12 +172,12 @@ public enum JdbcDatabase {
             Fault.PARTITION,
             Fault.SERVER_STOPPED,
             Fault.MACHINE_SUSPENDED)
-        .promise(
+        .guarantee(
             Guarantee.TOKENS_ONLY,
             Fault.ASYNC_FAILOVER,
             Fault.SERVER_CLOCK_STEPPED,
             Fault.FORCED_RELEASE)
-        .promise(
+        .guarantee(
             Guarantee.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED, Fault.EVICTION);
   }
 }

@@ -133,7 +133,7 @@ abstract class BackendCases {
       assertFalse(backend.release(claim("job"), soon()));
       assertTrue(backend.release(claim, soon()));
       assertFalse(backend.release(claim, soon()));
-      assertInstanceOf(Renewal.Gone.class, renew(claim));
+      assertInstanceOf(Renewal.Lost.class, renew(claim));
     }
     // Leases show it multiplied by 64, which must stay below 2^53.
     assertTrue(token < (1L << 47));
@@ -151,7 +151,7 @@ abstract class BackendCases {
     // time.
     assertTrue(backend.releaseAfter(claim, Duration.ofMinutes(10), soon()));
     assertTrue(backend.releaseAfter(claim, Duration.ofMinutes(20), soon()));
-    assertInstanceOf(Renewal.Gone.class, renew(claim));
+    assertInstanceOf(Renewal.Lost.class, renew(claim));
     assertFalse(backend.release(claim, soon()));
     LockState.Holder holder = backend.inspect("job", soon()).holders().get(0);
     assertEquals("host/1/test", holder.label().orElseThrow());
@@ -345,7 +345,7 @@ abstract class BackendCases {
     assertTrue(backend.release(grants.get(5).claim(), soon()));
     List<Renewal> outcomes = backend.renewAll(grants, soon());
     for (int i = 0; i < 20; i++) {
-      Class<?> expected = i == 3 || i == 5 ? Renewal.Gone.class : Renewal.Confirmed.class;
+      Class<?> expected = i == 3 || i == 5 ? Renewal.Lost.class : Renewal.Confirmed.class;
       assertInstanceOf(expected, outcomes.get(i), "grant " + i);
     }
   }
@@ -384,7 +384,7 @@ abstract class BackendCases {
       Claim claim = claim(name, share);
       take(backend, claim);
       assertTrue(backend.revoke(name, soon()));
-      assertInstanceOf(Renewal.Gone.class, renew(claim));
+      assertInstanceOf(Renewal.Lost.class, renew(claim));
       assertBusy(claim(name, share));
       assertBusy(claim);
       assertTrue(backend.inspect(name, soon()).isHeld());
@@ -415,7 +415,7 @@ abstract class BackendCases {
       Claim claim = claim("job", share);
       long token = take(backend, claim).token();
       execute("DELETE FROM " + table);
-      assertInstanceOf(Renewal.Gone.class, renew(claim));
+      assertInstanceOf(Renewal.Lost.class, renew(claim));
       assertTrue(take(backend, claim("job", share)).token() > token);
       execute("DELETE FROM " + table);
     }
@@ -462,7 +462,7 @@ abstract class BackendCases {
     }
     for (Future<Renewal> renewal : renewals) {
       assertInstanceOf(
-          Renewal.Gone.class, renewal.get(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS));
+          Renewal.Lost.class, renewal.get(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS));
     }
     take(backend, claim("job"));
   }
@@ -524,7 +524,7 @@ abstract class BackendCases {
       connection.rollback();
     }
     assertInstanceOf(Renewal.Confirmed.class, backend.renewAll(grants, soon()).get(1));
-    assertInstanceOf(Renewal.Gone.class, backend.renewAll(grants, soon()).get(3));
+    assertInstanceOf(Renewal.Lost.class, backend.renewAll(grants, soon()).get(3));
   }
 
   @Test
@@ -604,7 +604,7 @@ abstract class BackendCases {
     assertFalse(backend.revoke("job", soon()));
     for (Renewal renewal :
         backend.renewAll(List.of(Grant.forTtl(alone, 1), Grant.forTtl(reader, 1)), soon())) {
-      assertInstanceOf(Renewal.Gone.class, renewal);
+      assertInstanceOf(Renewal.Lost.class, renewal);
     }
     assertFalse(backend.release(alone, soon()));
     assertFalse(backend.release(reader, soon()));

@@ -167,7 +167,7 @@ final class ClusterNodes implements Nodes {
       PooledNode node, Future<List<Object>> answers, int count, Deadline deadline)
       throws InterruptedException {
     Deadline limit =
-        silent.containsKey(node.pool()) ? deadline.orIn(SILENT_NODE_TIMEOUT) : deadline;
+        silent.containsKey(node.pool()) ? deadline.atMost(SILENT_NODE_TIMEOUT) : deadline;
     RuntimeException problem;
     boolean late = false;
     try {

@@ -266,7 +266,7 @@ final class RedisBackend implements LockBackend {
     return switch (word(words)) {
       case "renewed" -> new Renewal.Confirmed();
       case "gone" ->
-          new Renewal.Gone(
+          new Renewal.Lost(
               LossReason.TAKEN,
               switch (Wire.text(words.get(1))) {
                 case "absent" -> "the key is gone: deleted, evicted, or lost by the server";
@@ -275,7 +275,7 @@ final class RedisBackend implements LockBackend {
                 case "revoked" -> "the lock was revoked";
                 default -> "another claim has the lock";
               });
-      case "foreign" -> new Renewal.Gone(LossReason.TAKEN, Failures.describeForeign(words));
+      case "foreign" -> new Renewal.Lost(LossReason.TAKEN, Failures.describeForeign(words));
       default -> new Renewal.Failed(failures.passing("unknown reply " + word(words), null));
     };
   }

@@ -58,7 +58,7 @@ enum RedisTopology {
    */
   private static BackendInfoBuilder single(BackendInfoBuilder redis) {
     return redis
-        .promise(
+        .guarantee(
             Guarantee.EXCLUSION_AND_TOKENS,
             Fault.CLIENT_KILLED,
             Fault.CLIENT_STOPPED,
@@ -67,14 +67,14 @@ enum RedisTopology {
             Fault.SERVER_STOPPED,
             Fault.SERVER_RESTARTED,
             Fault.MACHINE_SUSPENDED)
-        .promise(
+        .guarantee(
             Guarantee.TOKENS_ONLY,
             Fault.SERVER_RESTARTED_EMPTY,
             Fault.ASYNC_FAILOVER,
             Fault.SERVER_CLOCK_STEPPED,
             Fault.EVICTION,
             Fault.FORCED_RELEASE)
-        .promise(Guarantee.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED);
+        .guarantee(Guarantee.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED);
   }
 
   /**
@@ -85,13 +85,13 @@ enum RedisTopology {
    */
   private static BackendInfoBuilder replicated(BackendInfoBuilder redis) {
     return redis
-        .promise(
+        .guarantee(
             Guarantee.EXCLUSION_AND_TOKENS,
             Fault.CLIENT_KILLED,
             Fault.CLIENT_STOPPED,
             Fault.CONNECTION_LOST,
             Fault.MACHINE_SUSPENDED)
-        .promise(
+        .guarantee(
             Guarantee.TOKENS_ONLY,
             Fault.PARTITION,
             Fault.SERVER_STOPPED,

@@ -218,7 +218,7 @@ final class SlotTable {
 
   private Answer ask(PooledNode node, Deadline deadline) throws InterruptedException {
     return node.use(
-        deadline.orIn(NODE_TIMEOUT),
+        deadline.atMost(NODE_TIMEOUT),
         true,
         false,
         wire -> read(wire.slots(), wire.address().getHost()));

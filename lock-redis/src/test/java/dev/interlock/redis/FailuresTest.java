@@ -426,7 +426,7 @@ class FailuresTest {
       assertTrue(backend.forceRelease("job", soon()));
       take(backend, claim("job"));
       redis.call("CONFIG", "SET", "maxmemory", "1");
-      assertInstanceOf(Renewal.Gone.class, backend.renew(lost, soon()));
+      assertInstanceOf(Renewal.Lost.class, backend.renew(lost, soon()));
       assertFalse(backend.release(lost.claim(), soon()));
       assertTrue(backend.inspect("job", soon()).isHeld());
     } finally {
@@ -442,7 +442,7 @@ class FailuresTest {
       redis.call("CONFIG", "SET", "maxmemory", "1");
       for (Grant grant : List.of(exclusive, reader)) {
         assertTrue(backend.revoke(grant.claim().name(), soon()));
-        assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+        assertInstanceOf(Renewal.Lost.class, backend.renew(grant, soon()));
         assertTrue(backend.inspect(grant.claim().name(), soon()).isHeld());
       }
     } finally {

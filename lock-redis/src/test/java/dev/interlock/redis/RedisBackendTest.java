@@ -195,7 +195,7 @@ class RedisBackendTest {
     assertFalse(backend.release(former, soon()));
     assertEquals(
         LossReason.TAKEN,
-        assertInstanceOf(Renewal.Gone.class, backend.renew(lost, soon())).reason());
+        assertInstanceOf(Renewal.Lost.class, backend.renew(lost, soon())).reason());
     assertEquals(holder.id() + "|host/1/test", redis.call("GET", LOCK));
   }
 
@@ -223,7 +223,7 @@ class RedisBackendTest {
   void renewalNeverBringsALockBack() throws Exception {
     Grant grant = take(backend, claim("job"));
     redis.call("DEL", LOCK);
-    assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+    assertInstanceOf(Renewal.Lost.class, backend.renew(grant, soon()));
     assertNull(redis.call("GET", LOCK));
   }
 
@@ -240,7 +240,7 @@ class RedisBackendTest {
 
     assertEquals(256, outcomes.size());
     for (int i = 0; i < 256; i++) {
-      Class<?> expected = i == 7 ? Renewal.Gone.class : Renewal.Confirmed.class;
+      Class<?> expected = i == 7 ? Renewal.Lost.class : Renewal.Confirmed.class;
       assertInstanceOf(expected, outcomes.get(i), "number " + i);
     }
   }
@@ -270,7 +270,7 @@ class RedisBackendTest {
       assertTrue(remaining > -20_000 && remaining <= 1, () -> remaining + " ms");
       assertTrue(pttl(FENCE) > pttl(LOCK) + Duration.ofMinutes(59).toMillis());
     }
-    assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+    assertInstanceOf(Renewal.Lost.class, backend.renew(grant, soon()));
     assertFalse(backend.release(claim, soon()));
     LockState state = backend.inspect("job", soon());
     assertEquals("host/1/test", state.holder().flatMap(LockState.Holder::label).orElseThrow());
@@ -307,7 +307,7 @@ class RedisBackendTest {
     assertTrue(backend.revoke("job", soon()));
     assertTrue(backend.revoke("job", soon()), "already revoked, and still held");
 
-    Renewal.Gone gone = assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+    Renewal.Lost gone = assertInstanceOf(Renewal.Lost.class, backend.renew(grant, soon()));
     assertEquals("the lock was revoked", gone.detail());
     assertTrue(isBusy(backend, "job"));
     assertTrue(pttl(LOCK) > 10_000 && pttl(LOCK) <= 20_000);
@@ -384,7 +384,7 @@ class RedisBackendTest {
       assertTrue(e.getMessage().contains("delete that key"), e::getMessage);
     }
     assertFalse(backend.release(claim("job"), soon()));
-    assertInstanceOf(Renewal.Gone.class, backend.renew(someGrant(), soon()));
+    assertInstanceOf(Renewal.Lost.class, backend.renew(someGrant(), soon()));
     assertEquals(List.of(LOCK), keys());
   }
 

@@ -153,7 +153,7 @@ class RedisClusterTest {
       }
       Grant writer = take(backend, claim("job {7}", Share.WRITE));
       assertTrue(backend.revoke("job {7}", soon()));
-      assertInstanceOf(Renewal.Gone.class, backend.renew(writer, soon()));
+      assertInstanceOf(Renewal.Lost.class, backend.renew(writer, soon()));
       assertTrue(backend.forceRelease("job {7}", soon()));
     }
   }

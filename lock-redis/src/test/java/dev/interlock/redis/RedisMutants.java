@@ -202,7 +202,7 @@ final class RedisMutants {
         }
 
         private Renewal gone() {
-          return new Renewal.Gone(LossReason.TAKEN, "the server does not want it");
+          return new Renewal.Lost(LossReason.TAKEN, "the server does not want it");
         }
       };
     }
@@ -417,7 +417,7 @@ final class RedisMutants {
         public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
           Renewal renewal = super.renew(grant, deadline);
           return renewal instanceof Renewal.Failed failed
-              ? new Renewal.Gone(LossReason.SESSION_ENDED, String.valueOf(failed.problem()))
+              ? new Renewal.Lost(LossReason.SESSION_ENDED, String.valueOf(failed.problem()))
               : renewal;
         }
       };

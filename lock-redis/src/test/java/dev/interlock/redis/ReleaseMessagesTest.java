@@ -57,7 +57,7 @@ class ReleaseMessagesTest {
       @Override
       void end(LockBackend holder, Grant grant) throws Exception {
         assertTrue(holder.revoke("job", soon()));
-        assertInstanceOf(Renewal.Gone.class, holder.renew(grant, soon()));
+        assertInstanceOf(Renewal.Lost.class, holder.renew(grant, soon()));
         assertTrue(holder.release(grant.claim(), soon()));
       }
     },

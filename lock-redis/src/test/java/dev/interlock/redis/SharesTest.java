@@ -151,7 +151,7 @@ class SharesTest {
     for (int i = 0; i < 2; i++) { // the second answers a request that is sent again
       assertTrue(backend.releaseAfter(claim, Duration.ofSeconds(4), soon()));
     }
-    assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+    assertInstanceOf(Renewal.Lost.class, backend.renew(grant, soon()));
     assertFalse(backend.release(claim, soon()));
     List<LockState.Holder> holders = backend.inspect("job", soon()).holders();
     assertEquals(
@@ -233,7 +233,7 @@ class SharesTest {
               .getMessage();
       assertTrue(message.contains("has a clock that cannot be right"), message);
     }
-    if (!(backend.renew(reader, soon()) instanceof Renewal.Gone)) {
+    if (!(backend.renew(reader, soon()) instanceof Renewal.Lost)) {
       setClock(Duration.ZERO);
       assertBusy(writer());
     }
@@ -251,7 +251,7 @@ class SharesTest {
 
     setClock(Duration.ofSeconds(22));
     assertEquals(2, backend.inspect("job", soon()).holders().size());
-    assertInstanceOf(Renewal.Gone.class, backend.renew(briefly, soon()));
+    assertInstanceOf(Renewal.Lost.class, backend.renew(briefly, soon()));
     assertFalse(backend.release(brief, soon()));
     assertInstanceOf(Renewal.Confirmed.class, backend.renew(lastingly, soon()));
     assertEndsIn(60);
@@ -327,7 +327,7 @@ class SharesTest {
     redis.call("SCRIPT", "FLUSH");
     List<Renewal> outcomes = backend.renewAll(grants, soon());
     for (int i = 0; i < grants.size(); i++) {
-      Class<?> expected = i == 31 ? Renewal.Gone.class : Renewal.Confirmed.class;
+      Class<?> expected = i == 31 ? Renewal.Lost.class : Renewal.Confirmed.class;
       assertInstanceOf(expected, outcomes.get(i), "number " + i);
     }
   }
@@ -416,7 +416,7 @@ class SharesTest {
                   LockConfigurationException.class, () -> backend.tryAcquire(claim, soon()));
           assertEquals(other.disagreement("job", existing).getMessage(), e.getMessage());
           assertFalse(backend.release(claim, soon()));
-          assertInstanceOf(Renewal.Gone.class, backend.renew(Grant.forTtl(claim, 1), soon()));
+          assertInstanceOf(Renewal.Lost.class, backend.renew(Grant.forTtl(claim, 1), soon()));
           assertEquals(before, contents());
         }
       }
@@ -673,7 +673,7 @@ class SharesTest {
     assertTrue(backend.forceRelease("job", soon()));
     assertFalse(backend.forceRelease("job", soon()));
     for (Grant grant : List.of(first, second)) {
-      assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+      assertInstanceOf(Renewal.Lost.class, backend.renew(grant, soon()));
       assertFalse(backend.release(grant.claim(), soon()));
     }
     assertTrue(take(backend, writer()).token() > second.token());
@@ -687,7 +687,7 @@ class SharesTest {
     assertTrue(backend.revoke("job", soon()));
     assertTrue(backend.revoke("job", soon()), "already revoked, and still held");
     for (Grant grant : List.of(first, second, third)) {
-      Renewal.Gone gone = assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+      Renewal.Lost gone = assertInstanceOf(Renewal.Lost.class, backend.renew(grant, soon()));
       assertEquals("the lock was revoked", gone.detail());
     }
     for (LockState.Holder holder : backend.inspect("job", soon()).holders()) {
@@ -762,7 +762,7 @@ class SharesTest {
           assertThrows(LockConfigurationException.class, () -> backend.tryAcquire(claim, soon()));
       assertTrue(e.getMessage().contains(what), e::getMessage);
       assertFalse(backend.release(claim, soon()));
-      assertInstanceOf(Renewal.Gone.class, backend.renew(Grant.forTtl(claim, 1), soon()));
+      assertInstanceOf(Renewal.Lost.class, backend.renew(Grant.forTtl(claim, 1), soon()));
     }
     for (Admin action : Admin.values()) {
       LockConfigurationException e =

@@ -39,13 +39,13 @@ class TextbookLock implements LockBackend {
       BackendInfoBuilder.of("textbook", "one key per lock on one Redis")
           .granularity(Duration.ofMillis(10))
           .minTtl(RedisBackend.MIN_TTL)
-          .promise(
+          .guarantee(
               Guarantee.EXCLUSION_AND_TOKENS,
               Fault.CLIENT_KILLED,
               Fault.CLIENT_STOPPED,
               Fault.CONNECTION_LOST,
               Fault.PARTITION)
-          .promise(Guarantee.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
+          .guarantee(Guarantee.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
           .build();
 
   final RedisClient redis;
@@ -149,7 +149,7 @@ class TextbookLock implements LockBackend {
     Claim claim = grant.claim();
     return ask(() -> extend(key(claim.name()), claim))
         ? new Renewal.Confirmed()
-        : new Renewal.Gone(LossReason.TAKEN, "the key is another's");
+        : new Renewal.Lost(LossReason.TAKEN, "the key is another's");
   }
 
   @Override

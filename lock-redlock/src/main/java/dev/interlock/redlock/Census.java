@@ -142,7 +142,7 @@ final class Census implements AutoCloseable {
       exchange.refuseUnlisted(examination.listings());
       boolean changed = takeSteps(examination, deadline);
       if (foundingSince != null) {
-        var unused = new WakeUp(time).await(deadline.orIn(MIN_PAUSE));
+        var unused = new WakeUp(time).await(deadline.atMost(MIN_PAUSE));
         examinations += deadline.hasPassed() ? 1 : 0;
       } else if (changed) {
         examinations++;
@@ -259,13 +259,13 @@ final class Census implements AutoCloseable {
     if (!isListingExpired(now)) {
       return;
     }
-    Deadline limit = deadline.orIn(settings.nodeTimeout());
+    Deadline limit = deadline.atMost(settings.nodeTimeout());
     Round round = startExamination(limit);
     round.await(limit, () -> countHeard(round) >= cluster.majority());
-    round.await(deadline.orIn(stragglerWait()), () -> false);
+    round.await(deadline.atMost(stragglerWait()), () -> false);
     List<NodeStatus> statuses = statuses(round, false);
     requireMajority(round, statuses);
-    rejoin(statuses, now, deadline.orIn(settings.nodeTimeout().multipliedBy(2)));
+    rejoin(statuses, now, deadline.atMost(settings.nodeTimeout().multipliedBy(2)));
   }
 
   private void rejoin(List<NodeStatus> statuses, long examinedAt, Deadline deadline)
@@ -506,7 +506,7 @@ final class Census implements AutoCloseable {
       }
     }
     int asked = sent;
-    round.await(deadline.orIn(settings.nodeTimeout()), () -> round.countAnswers() >= asked);
+    round.await(deadline.atMost(settings.nodeTimeout()), () -> round.countAnswers() >= asked);
     return hasNewCandidates || asked > 0;
   }
 

@@ -1,7 +1,7 @@
 package dev.interlock.redlock;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.interlock.spi.Later;
+import dev.interlock.spi.DelayedTasks;
 import dev.interlock.spi.LockBackend.Watch;
 import java.time.Duration;
 import java.util.concurrent.Future;
@@ -25,9 +25,9 @@ final class DelayedWatch implements Watch {
   @GuardedBy("this")
   private boolean closed;
 
-  DelayedWatch(Later later, Supplier<Watch> watches) {
+  DelayedWatch(DelayedTasks delayed, Supplier<Watch> watches) {
     this.watches = watches;
-    this.start = later.run(this::begin, DELAY);
+    this.start = delayed.run(this::begin, DELAY);
   }
 
   private synchronized void begin() {

@@ -21,8 +21,8 @@ import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.DelayedTasks;
 import dev.interlock.spi.Grant;
-import dev.interlock.spi.Later;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
@@ -108,7 +108,7 @@ final class RedlockBackend implements LockBackend {
               Capability.DEFERRED_RELEASE)
           .granularity(Duration.ofMillis(20))
           .minTtl(MIN_TTL)
-          .promise(
+          .guarantee(
               Guarantee.EXCLUSION_AND_TOKENS,
               Fault.CLIENT_KILLED,
               Fault.CLIENT_STOPPED,
@@ -119,12 +119,12 @@ final class RedlockBackend implements LockBackend {
               Fault.SERVER_RESTARTED_EMPTY,
               Fault.MINORITY_LOST,
               Fault.MACHINE_SUSPENDED)
-          .promise(Guarantee.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
-          .promise(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
+          .guarantee(Guarantee.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
+          .guarantee(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
           .build();
 
   private final Cluster cluster;
-  private final Later later = new Later("interlock-redlock-later");
+  private final DelayedTasks delayed = new DelayedTasks("interlock-redlock-later");
   private final RedlockSettings settings;
   private final TimeSource time;
   private final Administration administration;
@@ -202,7 +202,7 @@ final class RedlockBackend implements LockBackend {
     if (outcome == Outcome.BUSY) {
       // Late votes can then be withdrawn together with the others, before they hinder anybody.
       long pause = Math.min(time.nanoTime() - sentAt, MAX_VOTE_WAIT);
-      acquisition.awaitMissingVotes(deadline.orIn(Duration.ofNanos(pause)));
+      acquisition.awaitMissingVotes(deadline.atMost(Duration.ofNanos(pause)));
       withdraw(requests, acquisition, deadline);
       return busy(requests, acquisition);
     }
@@ -229,7 +229,7 @@ final class RedlockBackend implements LockBackend {
             requests,
             claim.share().isWhole() ? Hint.at(now) : Hint.forReaderAt(now),
             waitedMillis(waits.get(claim.name())),
-            deadline.orIn(settings.nodeTimeout()),
+            deadline.atMost(settings.nodeTimeout()),
             time);
     acquisition.start();
     return acquisition;
@@ -258,7 +258,7 @@ final class RedlockBackend implements LockBackend {
     List<Integer> holders = acquisition.holders();
     acquisition.withdraw(node -> release(requests, round, node));
     round.await(
-        deadline.orIn(settings.nodeTimeout()),
+        deadline.atMost(settings.nodeTimeout()),
         () -> holders.stream().allMatch(node -> round.answer(node) != null));
   }
 
@@ -360,7 +360,7 @@ final class RedlockBackend implements LockBackend {
     byte[] token = number(grant.token());
     boolean isExclusive = grant.claim().share().isExclusive();
     Round round = new Round(cluster, time);
-    Deadline sendBefore = deadline.orIn(settings.nodeTimeout());
+    Deadline sendBefore = deadline.atMost(settings.nodeTimeout());
     round.ask(
         each ->
             round.new Question(each, sendBefore) {
@@ -436,7 +436,7 @@ final class RedlockBackend implements LockBackend {
           reasons.merge(Round.text(answer.reply().get(1)), 1, Integer::sum);
         }
       }
-      return new Renewal.Gone(LossReason.TAKEN, gone(reasons));
+      return new Renewal.Lost(LossReason.TAKEN, gone(reasons));
     }
     return new Renewal.Failed(round.undecided());
   }
@@ -647,12 +647,12 @@ final class RedlockBackend implements LockBackend {
     Wait wait = waits.get(name);
     return wait == null || !wait.mayBeShort
         ? new ReleaseWatch(cluster, keys, wakeUp)
-        : new DelayedWatch(later, () -> new ReleaseWatch(cluster, keys, wakeUp));
+        : new DelayedWatch(delayed, () -> new ReleaseWatch(cluster, keys, wakeUp));
   }
 
   @Override
   public void close() {
-    later.close();
+    delayed.close();
     cluster.close();
   }
 

@@ -126,7 +126,7 @@ class RedlockBackendTest {
     Grant grant = take(backend, claim);
     assertTrue(backend.releaseAfter(claim, Backends.TTL, soon()));
     for (int i = 0; i < nodes.size(); i++) {
-      assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+      assertInstanceOf(Renewal.Lost.class, backend.renew(grant, soon()));
     }
     assertTrue(backend.releaseAfter(claim, Backends.TTL, soon()));
   }
@@ -536,7 +536,7 @@ class RedlockBackendTest {
     nodes.get(2).call("DEL", LOCK);
 
     for (int i = 0; i < 3; i++) {
-      assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+      assertInstanceOf(Renewal.Lost.class, backend.renew(grant, soon()));
     }
     assertFalse(backend.release(claim, soon()));
   }

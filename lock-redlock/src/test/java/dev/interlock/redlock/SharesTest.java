@@ -424,7 +424,7 @@ class SharesTest {
         node.call("DEL", LOCK);
       }
       for (int i = 0; i < 3; i++) {
-        assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+        assertInstanceOf(Renewal.Lost.class, backend.renew(grant, soon()));
       }
       assertFalse(backend.release(claim, soon()));
       nowhere(claim);
@@ -639,7 +639,7 @@ class SharesTest {
     nodes.get(0).pause();
     assertTrue(backend.revoke("job", soon()));
     for (Grant grant : grants) {
-      assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+      assertInstanceOf(Renewal.Lost.class, backend.renew(grant, soon()));
     }
     assertBusy(writer());
     assertTrue(backend.forceRelease("job", soon()));

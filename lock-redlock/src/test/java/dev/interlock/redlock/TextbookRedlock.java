@@ -91,13 +91,13 @@ class TextbookRedlock implements LockBackend {
         .capabilities(capabilities)
         .granularity(Duration.ofMillis(20))
         .minTtl(RedlockBackend.MIN_TTL)
-        .promise(
+        .guarantee(
             Guarantee.EXCLUSION_AND_TOKENS,
             Fault.CLIENT_KILLED,
             Fault.CLIENT_STOPPED,
             Fault.CONNECTION_LOST,
             Fault.PARTITION)
-        .promise(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
+        .guarantee(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
         .build();
   }
 
@@ -261,7 +261,7 @@ class TextbookRedlock implements LockBackend {
                     List.of(claim.id(), millis(claim))));
     return confirmations(asked, deadline).size() == majority()
         ? new Renewal.Renewed(validUntil(claim, sentAt))
-        : new Renewal.Gone(LossReason.TAKEN, "the key is gone or another's on too many nodes");
+        : new Renewal.Lost(LossReason.TAKEN, "the key is gone or another's on too many nodes");
   }
 
   @Override

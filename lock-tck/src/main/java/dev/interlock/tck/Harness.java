@@ -95,7 +95,7 @@ public interface Harness {
   }
 
   /** {@return the time for which rule FAULT-01 injects random faults; 15 s by default} */
-  default Duration storm() {
+  default Duration faultDuration() {
     return Duration.ofSeconds(15);
   }
 

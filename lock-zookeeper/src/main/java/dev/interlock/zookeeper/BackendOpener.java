@@ -2,7 +2,7 @@ package dev.interlock.zookeeper;
 
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
-import dev.interlock.spi.Later;
+import dev.interlock.spi.DelayedTasks;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.function.Supplier;
@@ -27,7 +27,7 @@ final class BackendOpener {
   private final AccessLists accessLists;
   private final ZooKeeperSettings settings;
   private final BackendContext context;
-  private final Later later = new Later("interlock-zookeeper-later");
+  private final DelayedTasks delayed = new DelayedTasks("interlock-zookeeper-later");
   private final int maxNodeBytes;
   private final Failures failures;
 
@@ -51,7 +51,7 @@ final class BackendOpener {
    */
   ZooKeeperBackend open(int servers, CuratorFramework program) {
     return open(
-        servers, Duration.ZERO, new SessionPool(sessions(program, null), null, later, failures));
+        servers, Duration.ZERO, new SessionPool(sessions(program, null), null, delayed, failures));
   }
 
   /**
@@ -74,11 +74,11 @@ final class BackendOpener {
           curator.start();
           return sessions(curator, drivers);
         };
-    return open(servers, sessionTimeout, new SessionPool(next.get(), next, later, failures));
+    return open(servers, sessionTimeout, new SessionPool(next.get(), next, delayed, failures));
   }
 
   private Sessions sessions(CuratorFramework curator, @Nullable FastReconnectDrivers ownDrivers) {
-    return new Sessions(curator, ownDrivers, context, later, failures, settings, maxNodeBytes);
+    return new Sessions(curator, ownDrivers, context, delayed, failures, settings, maxNodeBytes);
   }
 
   private ZooKeeperBackend open(int servers, Duration sessionTimeout, SessionPool sessions) {
@@ -147,7 +147,7 @@ final class BackendOpener {
         }
         broken = e;
         // A driver that is being closed fails at once every time.
-        var unused = new WakeUp(context.time()).await(deadline.orIn(RETRY_PAUSE));
+        var unused = new WakeUp(context.time()).await(deadline.atMost(RETRY_PAUSE));
       }
     }
   }

@@ -1,6 +1,6 @@
 package dev.interlock.zookeeper;
 
-import dev.interlock.spi.Later;
+import dev.interlock.spi.DelayedTasks;
 import java.time.Duration;
 import java.util.List;
 import org.apache.zookeeper.KeeperException.Code;
@@ -25,7 +25,7 @@ final class OrphanCleanup {
   private static final Duration MAX_PAUSE = Duration.ofSeconds(30);
 
   private final ZooKeeper driver;
-  private final Later later;
+  private final DelayedTasks delayed;
   private final String prefix;
   private final String lock;
   private final Runnable onDone;
@@ -40,9 +40,9 @@ final class OrphanCleanup {
    * @param prefix the beginning of the node's path
    * @param onDone called when the node certainly does not exist and the session lives on
    */
-  OrphanCleanup(ZooKeeper driver, Later later, String prefix, Runnable onDone) {
+  OrphanCleanup(ZooKeeper driver, DelayedTasks delayed, String prefix, Runnable onDone) {
     this.driver = driver;
-    this.later = later;
+    this.delayed = delayed;
     this.prefix = prefix;
     this.lock = parent(prefix);
     this.onDone = onDone;
@@ -96,7 +96,7 @@ final class OrphanCleanup {
     } else {
       Duration next = pause;
       pause = next.compareTo(MAX_PAUSE.dividedBy(2)) > 0 ? MAX_PAUSE : next.multipliedBy(2);
-      later.run(this::start, next);
+      delayed.run(this::start, next);
     }
   }
 }

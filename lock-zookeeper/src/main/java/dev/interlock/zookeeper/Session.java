@@ -212,7 +212,7 @@ final class Session {
       } else if (code == Code.CONNECTIONLOSS.intValue()) {
         certainty.onConnectionLoss(sentAt);
       }
-      sessions.later().run(this::sendHeartbeat, certainty.heartbeatPause());
+      sessions.delayedTasks().run(this::sendHeartbeat, certainty.heartbeatPause());
     } catch (RuntimeException | Error e) {
       heartbeatsRunning.set(false);
       throw e;
@@ -281,7 +281,7 @@ final class Session {
     }
     for (Claim claim : nodes.keySet()) {
       String prefix = LockPaths.nodePrefix(sessions.namespacePath(), claim);
-      new OrphanCleanup(driver, sessions.later(), prefix, () -> freeRoom(claim)).start();
+      new OrphanCleanup(driver, sessions.delayedTasks(), prefix, () -> freeRoom(claim)).start();
     }
   }
 
@@ -476,7 +476,9 @@ final class Session {
         (code, asked, context, stat) -> {
           Code reply = Code.get(code);
           if (reply != null && Failures.isInDoubt(reply)) {
-            sessions.later().run(() -> rewriteUnlessEnded(path, data), certainty.heartbeatPause());
+            sessions
+                .delayedTasks()
+                .run(() -> rewriteUnlessEnded(path, data), certainty.heartbeatPause());
           } else if (code == Code.NOAUTH.intValue() && !refusalIsLogged) {
             refusalIsLogged = true;
             DaemonThreads.runApart(

@@ -226,7 +226,7 @@ final class SessionCertainty {
   boolean awaitContact(WakeUp wakeUp, Deadline deadline, BooleanSupplier sessionHasEnded)
       throws InterruptedException {
     while (!hasContact() && !sessionHasEnded.getAsBoolean() && !deadline.hasPassed()) {
-      wakeUp.await(deadline.orIn(heartbeatPause()));
+      wakeUp.await(deadline.atMost(heartbeatPause()));
     }
     return hasContact();
   }

@@ -5,7 +5,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.Deadline;
-import dev.interlock.spi.Later;
+import dev.interlock.spi.DelayedTasks;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,7 +31,7 @@ final class SessionPool {
 
   private final List<Sessions> all = new CopyOnWriteArrayList<>();
   private final @Nullable Supplier<Sessions> next;
-  private final Later later;
+  private final DelayedTasks delayed;
   private final Failures failures;
 
   @GuardedBy("this")
@@ -45,10 +45,11 @@ final class SessionPool {
    * @param later the scheduler of the sessions; closed with them, unless the sessions outlive this
    *     pool
    */
-  SessionPool(Sessions first, @Nullable Supplier<Sessions> next, Later later, Failures failures) {
+  SessionPool(
+      Sessions first, @Nullable Supplier<Sessions> next, DelayedTasks delayed, Failures failures) {
     this.all.add(first);
     this.next = next;
-    this.later = later;
+    this.delayed = delayed;
     this.failures = failures;
   }
 
@@ -86,7 +87,7 @@ final class SessionPool {
               isFull ? "no connected session has room for another node" : "there is no connection",
               null);
         }
-        disconnected.awaitConnection(deadline.orIn(RETRY_PAUSE));
+        disconnected.awaitConnection(deadline.atMost(RETRY_PAUSE));
       } else if (next == null) {
         throw failures.sessionFull();
       } else {
@@ -124,7 +125,7 @@ final class SessionPool {
     first().close();
     threads.forEach(Uninterruptibles::joinUninterruptibly);
     if (next != null) {
-      later.close();
+      delayed.close();
     }
   }
 }

@@ -35,7 +35,7 @@ final class SessionRenewal {
       if (session.sessions().current() == session) {
         reply = send();
       } else {
-        completeAll(new Renewal.Gone(LossReason.SESSION_ENDED, "the session has ended"));
+        completeAll(new Renewal.Lost(LossReason.SESSION_ENDED, "the session has ended"));
       }
     } catch (LockException e) {
       completeAll(new Renewal.Failed(e));
@@ -70,7 +70,7 @@ final class SessionRenewal {
       Grant grant = pending.get(i);
       if (codes.get(i) == Code.NONODE.intValue()) {
         session.forgetNode(grant.claim());
-        complete(grant, new Renewal.Gone(LossReason.TAKEN, "its node was deleted"));
+        complete(grant, new Renewal.Lost(LossReason.TAKEN, "its node was deleted"));
       } else {
         remaining.add(grant);
       }
@@ -98,7 +98,7 @@ final class SessionRenewal {
   }
 
   private void complete(Grant grant, Renewal outcome) {
-    if (outcome instanceof Renewal.Gone) {
+    if (outcome instanceof Renewal.Lost) {
       session.removeGrant(grant.claim());
     }
     outcomes.put(grant, outcome);

@@ -8,7 +8,7 @@ import dev.interlock.LossReason;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
-import dev.interlock.spi.Later;
+import dev.interlock.spi.DelayedTasks;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.List;
@@ -42,7 +42,7 @@ final class Sessions {
   private final CuratorFramework curator;
   private final @Nullable FastReconnectDrivers ownDrivers;
   private final BackendContext context;
-  private final Later later;
+  private final DelayedTasks delayed;
   private final Failures failures;
   private final ZooKeeperSettings settings;
   private final int maxNodeBytes;
@@ -64,14 +64,14 @@ final class Sessions {
       CuratorFramework curator,
       @Nullable FastReconnectDrivers ownDrivers,
       BackendContext context,
-      Later later,
+      DelayedTasks delayed,
       Failures failures,
       ZooKeeperSettings settings,
       int maxNodeBytes) {
     this.curator = curator;
     this.ownDrivers = ownDrivers;
     this.context = context;
-    this.later = later;
+    this.delayed = delayed;
     this.failures = failures;
     this.settings = settings;
     this.maxNodeBytes = maxNodeBytes;
@@ -103,8 +103,8 @@ final class Sessions {
   }
 
   /** The scheduler that all sessions of the client share. */
-  Later later() {
-    return later;
+  DelayedTasks delayedTasks() {
+    return delayed;
   }
 
   /** Returns the bytes of a claim's node in the transaction that ends its session. */

@@ -41,20 +41,20 @@ final class ZooKeeperTopology {
         .granularity( // Sessions end at the next tick.
             settings.tickTime())
         .minTtl(settings.minSessionTimeout())
-        .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
-        .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
-        .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
+        .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
+        .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
+        .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
         // Servers count ticks by their monotonic clocks.
-        .promise(
+        .guarantee(
             Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_CLOCK_STEPPED, Fault.MACHINE_SUSPENDED)
-        .promise(
+        .guarantee(
             replicated ? Guarantee.EXCLUSION_AND_TOKENS : Guarantee.NOT_APPLICABLE,
             Fault.MINORITY_LOST,
             Fault.LEADER_CHANGED)
         // Transaction ids only grow, but a deleted node lets the next waiter in.
-        .promise(Guarantee.TOKENS_ONLY, Fault.FORCED_RELEASE)
-        .promise(Guarantee.NOTHING, Fault.SERVER_RESTARTED_EMPTY)
-        .promise(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.EVICTION)
+        .guarantee(Guarantee.TOKENS_ONLY, Fault.FORCED_RELEASE)
+        .guarantee(Guarantee.NOTHING, Fault.SERVER_RESTARTED_EMPTY)
+        .guarantee(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.EVICTION)
         .build();
   }
 }

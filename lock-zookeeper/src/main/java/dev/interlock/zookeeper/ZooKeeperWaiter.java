@@ -158,7 +158,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   }
 
   private void proceed(Deadline deadline) throws KeeperException, InterruptedException {
-    Deadline requestDeadline = deadline.orIn(backend.requestTimeout());
+    Deadline requestDeadline = deadline.atMost(backend.requestTimeout());
     Blocker current = blocker;
     if (current == null) {
       confirm(requestDeadline);
@@ -170,7 +170,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
       nextPoll = nextPoll();
       poll(current, requestDeadline);
     } else {
-      wakeUp.await(deadline.orIn(nextPoll.remaining()));
+      wakeUp.await(deadline.atMost(nextPoll.remaining()));
     }
   }
 

@@ -12,7 +12,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
-import dev.interlock.spi.Later;
+import dev.interlock.spi.DelayedTasks;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.util.ArrayList;
@@ -90,7 +90,7 @@ class DocumentedRightsTest {
         String prefix = LockPaths.nodePrefix("/interlock", left);
         CountDownLatch done = new CountDownLatch(1);
         ZooKeeper driver = curator.getZookeeperClient().getZooKeeper();
-        new OrphanCleanup(driver, new Later("test"), prefix, done::countDown).start();
+        new OrphanCleanup(driver, new DelayedTasks("test"), prefix, done::countDown).start();
         assertTrue(done.await(60, TimeUnit.SECONDS));
         assertNull(curator.checkExists().forPath(node.path()));
       }

@@ -11,8 +11,8 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.DelayedTasks;
 import dev.interlock.spi.Grant;
-import dev.interlock.spi.Later;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Renewal;
@@ -53,7 +53,7 @@ final class HerdBackend implements LockBackend {
             curator,
             drivers,
             context,
-            new Later("herd"),
+            new DelayedTasks("herd"),
             failures,
             Backends.SETTINGS,
             NodeAccount.MAX_BYTES);
@@ -140,7 +140,7 @@ final class HerdBackend implements LockBackend {
         outcomes.add(
             claim.attachment() == session && isOf(claim, nodes.get(i), deadline)
                 ? new Renewal.Renewed(validUntil)
-                : new Renewal.Gone(LossReason.TAKEN, "the node is gone"));
+                : new Renewal.Lost(LossReason.TAKEN, "the node is gone"));
       }
       return outcomes;
     } catch (KeeperException e) {

@@ -15,8 +15,8 @@ import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.DelayedTasks;
 import dev.interlock.spi.Grant;
-import dev.interlock.spi.Later;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.QueueingBackend.Place;
 import dev.interlock.spi.Renewal;
@@ -139,7 +139,7 @@ class ManySessionsTest {
           backend.renewAll(List.of(others.get(0), ended, others.get(1)), Backends.soon());
       assertInstanceOf(Renewal.Renewed.class, renewals.get(0));
       assertEquals(
-          LossReason.SESSION_ENDED, assertInstanceOf(Renewal.Gone.class, renewals.get(1)).reason());
+          LossReason.SESSION_ENDED, assertInstanceOf(Renewal.Lost.class, renewals.get(1)).reason());
       assertInstanceOf(Renewal.Renewed.class, renewals.get(2));
       // The next session has all its room.
       Grant next = take(backend, claim.name());
@@ -178,7 +178,7 @@ class ManySessionsTest {
         ZooKeeperBackend backend = open(1)) {
       Grant taken = take(backend, "t");
       assertTrue(other.forceRelease("t", Backends.soon()));
-      assertInstanceOf(Renewal.Gone.class, backend.renew(taken, Backends.soon()));
+      assertInstanceOf(Renewal.Lost.class, backend.renew(taken, Backends.soon()));
       assertSame(sessionOf(taken), sessionOf(take(backend, "u")));
     }
   }
@@ -293,7 +293,10 @@ class ManySessionsTest {
         CuratorFramework two = Backends.curator(server.connectString())) {
       SessionPool pool =
           new SessionPool(
-              sessions(one), () -> sessions(two), new Later("test"), new Failures(server.uri()));
+              sessions(one),
+              () -> sessions(two),
+              new DelayedTasks("test"),
+              new Failures(server.uri()));
       Claim claim = Backends.claim("a");
       Session first = pool.reserve(claim, Backends.soon());
       Claim other = Backends.claim("b");
@@ -318,7 +321,7 @@ class ManySessionsTest {
         curator,
         null,
         Backends.context(Backends.OPTIONS),
-        new Later("test"),
+        new DelayedTasks("test"),
         new Failures("server"),
         Backends.SETTINGS,
         NODE_BYTES);

@@ -54,7 +54,7 @@ class ParentWatch extends ForwardingQueue {
           if (position < queue.holders()) {
             return place.await(limit);
           }
-          if (!changed.await(limit.orIn(right.pollInterval())) && limit.hasPassed()) {
+          if (!changed.await(limit.atMost(right.pollInterval())) && limit.hasPassed()) {
             return new Attempt.Busy(right.pollInterval());
           }
         }

@@ -251,7 +251,7 @@ class SharesTest {
     observer.delete().forPath(((QueueNode) second.claim().attachment()).path());
     List<Renewal> renewals = one.renewAll(List.of(first, second, permit, whole), Backends.soon());
     assertInstanceOf(Renewal.Renewed.class, renewals.get(0));
-    assertInstanceOf(Renewal.Gone.class, renewals.get(1));
+    assertInstanceOf(Renewal.Lost.class, renewals.get(1));
     assertInstanceOf(Renewal.Renewed.class, renewals.get(2));
     assertInstanceOf(Renewal.Renewed.class, renewals.get(3));
   }
@@ -870,8 +870,8 @@ class SharesTest {
       assertTrue(one.forceRelease(name, Backends.soon()));
       Grant written = writer.granted();
       assertTrue(written.token() > second.token());
-      assertInstanceOf(Renewal.Gone.class, one.renew(first, Backends.soon()));
-      assertInstanceOf(Renewal.Gone.class, two.renew(second, Backends.soon()));
+      assertInstanceOf(Renewal.Lost.class, one.renew(first, Backends.soon()));
+      assertInstanceOf(Renewal.Lost.class, two.renew(second, Backends.soon()));
       assertInstanceOf(Renewal.Renewed.class, two.renew(written, Backends.soon()));
     }
     assertFalse(one.forceRelease(name, Backends.soon()));

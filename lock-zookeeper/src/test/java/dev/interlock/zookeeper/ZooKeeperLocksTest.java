@@ -172,7 +172,7 @@ class ZooKeeperLocksTest {
       var outcomes = backend.renewAll(List.of(one, two, three), Backends.soon());
       assertInstanceOf(Renewal.Renewed.class, outcomes.get(0));
       assertEquals(
-          LossReason.TAKEN, assertInstanceOf(Renewal.Gone.class, outcomes.get(1)).reason());
+          LossReason.TAKEN, assertInstanceOf(Renewal.Lost.class, outcomes.get(1)).reason());
       assertInstanceOf(Renewal.Renewed.class, outcomes.get(2));
     }
   }

@@ -29,7 +29,7 @@ import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
 import dev.interlock.spi.DeferrableLease;
-import dev.interlock.spi.Later;
+import dev.interlock.spi.DelayedTasks;
 import dev.interlock.tck.Permissions;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
@@ -266,7 +266,7 @@ class ArchitectureTest {
             .should()
             .onlyDependOnClassesThat(
                 jdkOr("dev.interlock")
-                    .or(equivalentTo(Later.class)) // ends leases of its own accord
+                    .or(equivalentTo(DelayedTasks.class)) // ends leases of its own accord
                     .or(equivalentTo(DeferrableLease.class)) // lockAtLeastFor
                     .or(
                         resideInAnyPackage(

@@ -37,13 +37,13 @@ final class TutorialBackend implements LockBackend {
           .capabilities(Capability.FENCING)
           .granularity(Duration.ofMillis(100))
           .minTtl(Duration.ofMillis(50))
-          .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
-          .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
-          .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
-          .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
-          .promise(Guarantee.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
-          .promise(Guarantee.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
-          .promise(Guarantee.NOT_APPLICABLE, Fault.EVICTION)
+          .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
+          .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
+          .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
+          .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
+          .guarantee(Guarantee.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
+          .guarantee(Guarantee.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
+          .guarantee(Guarantee.NOT_APPLICABLE, Fault.EVICTION)
           .build();
 
   private final HikariDataSource database;
@@ -98,7 +98,7 @@ final class TutorialBackend implements LockBackend {
             claim.id());
     return renewed == 1
         ? new Renewal.Confirmed()
-        : new Renewal.Gone(LossReason.TAKEN, "its row is gone or another's");
+        : new Renewal.Lost(LossReason.TAKEN, "its row is gone or another's");
   }
 
   @Override

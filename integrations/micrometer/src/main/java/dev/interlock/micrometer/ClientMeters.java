@@ -170,7 +170,7 @@ final class ClientMeters {
       common = tagsOf(key.kind()).and(LockMeter.Tag.LOCK_GROUP.asString(), key.group());
       acquireTimers =
           byTag(
-              values(LockEvent.GaveUp.Reason.values(), "acquired", "handed_off"),
+              values(LockEvent.NotAcquired.Reason.values(), "acquired", "handed_off"),
               outcome -> timer(LockMeter.ACQUIRE, outcome));
       holdTimers =
           byTag(
@@ -222,7 +222,7 @@ final class ClientMeters {
       if (event instanceof LockEvent.Acquired grant) {
         meterOf(acquireTimers, grant.handedOff() ? "handed_off" : "acquired")
             .record(grant.waited());
-      } else if (event instanceof LockEvent.GaveUp end) {
+      } else if (event instanceof LockEvent.NotAcquired end) {
         meterOf(acquireTimers, valueOf(end.reason())).record(end.waited());
       } else if (event instanceof LockEvent.Released release) {
         meterOf(holdTimers, valueOf(release.outcome())).record(release.heldFor());

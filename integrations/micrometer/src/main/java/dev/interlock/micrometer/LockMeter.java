@@ -89,8 +89,8 @@ public enum LockMeter implements MeterDocumentation {
 
     /**
      * The outcome. Of an acquisition: {@code acquired}, {@code handed_off}, or a {@link
-     * LockEvent.GaveUp.Reason} in lower case. Of a hold: {@code lost}, or a {@link ReleaseOutcome}
-     * in lower case. Of a renewal: {@code confirmed} or {@code failed}.
+     * LockEvent.NotAcquired.Reason} in lower case. Of a hold: {@code lost}, or a {@link
+     * ReleaseOutcome} in lower case. Of a renewal: {@code confirmed} or {@code failed}.
      */
     OUTCOME("outcome"),
 

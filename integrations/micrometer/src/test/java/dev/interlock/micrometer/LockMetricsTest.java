@@ -121,7 +121,7 @@ class LockMetricsTest {
     CompletableFuture<Lease> cancelled = client.lock("a").acquireAsync();
     awaitEvent(LockEvent.Waiting.class);
     cancelled.cancel(true);
-    awaitEvent(LockEvent.GaveUp.class);
+    awaitEvent(LockEvent.NotAcquired.class);
 
     CompletableFuture<Throwable> interrupted = new CompletableFuture<>();
     Thread waiter =

@@ -3,7 +3,7 @@ package dev.interlock.shedlock;
 import static java.util.Objects.requireNonNull;
 
 import dev.interlock.LockClient;
-import dev.interlock.spi.Later;
+import dev.interlock.spi.DelayedTasks;
 import java.time.Duration;
 import java.util.Optional;
 import net.javacrumbs.shedlock.core.AbstractSimpleLock;
@@ -57,7 +57,7 @@ public final class InterlockLockProvider implements ExtensibleLockProvider {
 
   private final LockClient client;
   private final String prefix;
-  private final Later later = new Later("interlock-shedlock");
+  private final DelayedTasks delayed = new DelayedTasks("interlock-shedlock");
 
   /**
    * Creates a provider whose locks have the names that ShedLock gives them.
@@ -96,7 +96,7 @@ public final class InterlockLockProvider implements ExtensibleLockProvider {
   @Override
   public Optional<SimpleLock> lock(LockConfiguration configuration) {
     return TimedLease.acquire(
-            client, prefix + configuration.getName(), configuration.getLockAtMostFor(), later)
+            client, prefix + configuration.getName(), configuration.getLockAtMostFor(), delayed)
         .map(lease -> new TaskLock(lease, configuration));
   }
 

@@ -6,7 +6,7 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.DeferrableLease;
-import dev.interlock.spi.Later;
+import dev.interlock.spi.DelayedTasks;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
@@ -37,7 +37,7 @@ final class TimedLease {
   private static final Logger log = LoggerFactory.getLogger(InterlockLockProvider.class);
 
   private final Lease lease;
-  private final Later later;
+  private final DelayedTasks delayed;
 
   /** The end of the lease, by {@link System#nanoTime()}. */
   @GuardedBy("this")
@@ -53,9 +53,9 @@ final class TimedLease {
   @GuardedBy("this")
   private @Nullable Future<?> timer;
 
-  TimedLease(Lease lease, Duration atMost, Later later) {
+  TimedLease(Lease lease, Duration atMost, DelayedTasks delayed) {
     this.lease = lease;
-    this.later = later;
+    this.delayed = delayed;
     synchronized (this) {
       endIn(atMost);
     }
@@ -63,14 +63,14 @@ final class TimedLease {
 
   /** Acquires a lock that ends after the given time; empty if it is held. */
   static Optional<TimedLease> acquire(
-      LockClient client, String name, Duration atMost, Later later) {
+      LockClient client, String name, Duration atMost, DelayedTasks delayed) {
     checkTime(atMost);
     Duration longer = atMost.plus(TTL_MARGIN).plus(atMost.dividedBy(TTL_MARGIN_DIVISOR));
     Duration ttl = longer.compareTo(MAX_TIME) > 0 ? MAX_TIME : longer;
     return client
         .lock(name, options -> options.ttl(ttl).autoRenew(false).minHold(null).maxHold(null))
         .tryAcquire()
-        .map(lease -> new TimedLease(lease, atMost, later));
+        .map(lease -> new TimedLease(lease, atMost, delayed));
   }
 
   private static void checkTime(Duration atMost) {
@@ -174,7 +174,7 @@ final class TimedLease {
       long half = lease.remainingValidity().toNanos() / 2;
       delay = Math.min(delay, Math.max(half, MIN_CHECK_INTERVAL.toNanos()));
     }
-    timer = later.run(this::onTimer, Duration.ofNanos(delay));
+    timer = delayed.run(this::onTimer, Duration.ofNanos(delay));
   }
 
   /**

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.spi.Later;
+import dev.interlock.spi.DelayedTasks;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class TimedLeaseTest {
 
   private volatile Supplier<Duration> validity = () -> Duration.ZERO;
-  private final Later later = new Later("test");
+  private final DelayedTasks delayed = new DelayedTasks("test");
   private final BlockingQueue<String> calls = new LinkedBlockingQueue<>();
 
   private final Lease lease =
@@ -49,7 +49,7 @@ class TimedLeaseTest {
     long end = System.nanoTime() + Duration.ofSeconds(6).toNanos();
     validity = () -> Duration.ofNanos(end - System.nanoTime());
     Duration time = Duration.ofMillis(5_800);
-    TimedLease timed = new TimedLease(lease, time, later);
+    TimedLease timed = new TimedLease(lease, time, delayed);
     assertTrue(timed.extend(time));
     assertEquals("renew", calls.poll(), "the extension");
     assertEquals("renew", calls.poll(1, TimeUnit.MINUTES));
@@ -59,7 +59,7 @@ class TimedLeaseTest {
   @Test
   void aLeaseThatIsNotExtendedIsNotRenewed() throws Exception {
     validity = () -> Duration.ofMillis(250);
-    var unused = new TimedLease(lease, Duration.ofMillis(200), later);
+    var unused = new TimedLease(lease, Duration.ofMillis(200), delayed);
     assertEquals("release", calls.poll(1, TimeUnit.MINUTES));
   }
 }

@@ -93,7 +93,8 @@ abstract class PeerHarness implements Harness {
         .capabilities(description.capabilities)
         .granularity(Duration.ofMillis(description.granularityMillis))
         .minTtl(Duration.ofMillis(description.minTtlMillis))
-        .promise(FailureModel.Guarantee.EXCLUSION_ONLY, Fault.CLIENT_KILLED, Fault.CONNECTION_LOST)
+        .guarantee(
+            FailureModel.Guarantee.EXCLUSION_ONLY, Fault.CLIENT_KILLED, Fault.CONNECTION_LOST)
         .build();
   }
 

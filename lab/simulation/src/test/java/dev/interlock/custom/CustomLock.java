@@ -77,14 +77,14 @@ class CustomLock implements LockBackend {
         .capabilities(capabilities)
         .granularity(granularity)
         .minTtl(Duration.ofMillis(50))
-        .promise(
+        .guarantee(
             Guarantee.EXCLUSION_AND_TOKENS,
             dev.interlock.Fault.CLIENT_KILLED,
             dev.interlock.Fault.CLIENT_STOPPED,
             dev.interlock.Fault.CONNECTION_LOST,
             dev.interlock.Fault.PARTITION,
             dev.interlock.Fault.SERVER_STOPPED)
-        .promise(
+        .guarantee(
             Guarantee.NOT_APPLICABLE,
             dev.interlock.Fault.MINORITY_LOST,
             dev.interlock.Fault.LEADER_CHANGED)
@@ -111,7 +111,7 @@ class CustomLock implements LockBackend {
   public Renewal renew(Grant grant, Deadline deadline) {
     return number(Op.RENEW, grant.claim()) == 1
         ? new Renewal.Confirmed()
-        : new Renewal.Gone(LossReason.TAKEN, "the key is gone, or belongs to another claim");
+        : new Renewal.Lost(LossReason.TAKEN, "the key is gone, or belongs to another claim");
   }
 
   @Override

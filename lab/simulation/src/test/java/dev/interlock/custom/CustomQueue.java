@@ -61,7 +61,7 @@ final class CustomQueue extends CustomLock implements QueueingBackend {
               info().name(), endpoint(), "the place in the queue was lost", null);
         }
         Deadline pause =
-            deadline.orIn(Duration.ofMillis(fault.pauseMillis() / (token == 0 ? 10 : 1)));
+            deadline.atMost(Duration.ofMillis(fault.pauseMillis() / (token == 0 ? 10 : 1)));
         if (onClose.await(pause) || deadline.hasPassed()) {
           return new Attempt.Busy();
         }

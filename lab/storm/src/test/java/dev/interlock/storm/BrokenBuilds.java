@@ -121,7 +121,7 @@ final class BrokenBuilds {
           try (Jedis jedis = new Jedis(URI.create(uri), 2_000)) {
             return jedis.pexpire(key, grant.claim().ttl().toMillis()) == 1
                 ? new Renewal.Confirmed()
-                : new Renewal.Gone(LossReason.TAKEN, "there is no such key");
+                : new Renewal.Lost(LossReason.TAKEN, "there is no such key");
           } catch (JedisException e) {
             return super.renew(grant, deadline);
           }

@@ -187,7 +187,7 @@ public final class Pipelines implements AutoCloseable {
       }
     }
     long due = serve();
-    while (!wakeUp.take()) {
+    while (!wakeUp.consume()) {
       if (Thread.interrupted()) {
         throw new InterruptedException();
       }

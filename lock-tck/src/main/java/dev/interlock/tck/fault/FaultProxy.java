@@ -330,7 +330,7 @@ public final class FaultProxy implements AutoCloseable {
    * @param elsewhere the other server's address
    * @return the active fault
    */
-  public NetworkFault leadTo(InetSocketAddress elsewhere) {
+  public NetworkFault redirectTo(InetSocketAddress elsewhere) {
     return begin(
         fault("lead to " + elsewhere, new Behaviour.Redirect(elsewhere)),
         () -> links.forEach(Link::reset));

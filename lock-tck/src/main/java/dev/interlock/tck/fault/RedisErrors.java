@@ -18,7 +18,7 @@ import java.util.function.Function;
  *
  * <pre>{@code
  * try (RedisErrors proxies = RedisErrors.to(List.of(server), ports -> "redis://localhost:" + ports.get(0));
- *     RedisErrors.Spoiled second = proxies.answer(RedisError.LOADING, 1, 1)) {
+ *     RedisErrors.ActiveErrors second = proxies.answer(RedisError.LOADING, 1, 1)) {
  *   // the second command that a client sends to proxies.uri() is answered by the error
  * }
  * }</pre>
@@ -82,14 +82,14 @@ public final class RedisErrors implements AutoCloseable {
    * @param count the number of commands that get the error, at least one
    * @return the fault, active until it is closed or that many commands got the error
    */
-  public Spoiled answer(RedisError error, int earlier, int count) {
+  public ActiveErrors answer(RedisError error, int earlier, int count) {
     CountDownLatch struck = new CountDownLatch(1);
     Map<RedisErrorProxy, Answers> answers = new HashMap<>();
     for (RedisErrorProxy proxy : proxies) {
       answers.put(proxy, new Answers(error, earlier, count, new AtomicInteger(), struck));
     }
     answers.forEach(RedisErrorProxy::begin);
-    return new Spoiled(answers, struck);
+    return new ActiveErrors(answers, struck);
   }
 
   /** Closes all connections and stops listening. */
@@ -99,11 +99,11 @@ public final class RedisErrors implements AutoCloseable {
   }
 
   /** An active fault that answers commands with errors, on all proxies. */
-  public static final class Spoiled implements ActiveFault {
+  public static final class ActiveErrors implements ActiveFault {
     private final Map<RedisErrorProxy, Answers> answers;
     private final CountDownLatch struck;
 
-    private Spoiled(Map<RedisErrorProxy, Answers> answers, CountDownLatch struck) {
+    private ActiveErrors(Map<RedisErrorProxy, Answers> answers, CountDownLatch struck) {
       this.answers = answers;
       this.struck = struck;
     }

@@ -43,7 +43,7 @@ public abstract class FaultRules extends RuleTest {
   @Rule({"FAULT-01", "EXCL-01", "FENCE-01", "LOSS-02"})
   void randomFaultsWithinTheModelBreakNothing(@TempDir Path folder) throws Exception {
     RandomFaults faults = new RandomFaults(this, folder, System.nanoTime());
-    faults.run(kit().harness().storm());
+    faults.run(kit().harness().faultDuration());
     faults.assertEveryClientRecovers();
     List<Violation> violations = HistoryChecker.withinFailureModel().check(faults.history());
     if (!violations.isEmpty()) {
@@ -276,10 +276,10 @@ public abstract class FaultRules extends RuleTest {
       RedisErrors proxies = redisErrors();
       DistributedLock lock = client(proxies.uri(), longLived()).lock(newName());
       Future<Optional<Lease>> attempt;
-      try (RedisErrors.Spoiled spoiled = proxies.answer(error, 0, Integer.MAX_VALUE)) {
+      try (RedisErrors.ActiveErrors errors = proxies.answer(error, 0, Integer.MAX_VALUE)) {
         attempt = inThread(() -> lock.tryAcquire(bound().multipliedBy(2)));
         assumeTestable(
-            spoiled.awaitHit(bound()), "the client sent no command that the proxy could refuse");
+            errors.awaitHit(bound()), "the client sent no command that the proxy could refuse");
         sleep(Duration.ofMillis(200));
       }
       within(bound().multipliedBy(3), attempt, "an attempt did not end")

@@ -115,7 +115,8 @@ class FaultProxyTest {
       Socket before = connect();
       assertWorks(before);
       NetworkFault moved =
-          proxy.leadTo(new InetSocketAddress(InetAddress.getLoopbackAddress(), elsewhere.port()));
+          proxy.redirectTo(
+              new InetSocketAddress(InetAddress.getLoopbackAddress(), elsewhere.port()));
       assertReset(before);
       assertEquals(0, moved.hits());
       Socket meanwhile = connect();

@@ -139,7 +139,7 @@ class RedisErrorsTest {
   void aCommandInAPipelineIsRefusedInItsTurnAndNotExecuted() throws Exception {
     send("ECHO before");
     assertEquals("before", reply());
-    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.LOADING, 1, 1)) {
+    try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.LOADING, 1, 1)) {
       assertFalse(spoiled.awaitHit(NOW));
       send("ECHO a", "ECHO b", "ECHO c");
       assertEquals("a", reply());
@@ -156,7 +156,7 @@ class RedisErrorsTest {
 
   @Test
   void everythingIsRefusedUntilItEnds() throws Exception {
-    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.NOPERM, 0, Integer.MAX_VALUE)) {
+    try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.NOPERM, 0, Integer.MAX_VALUE)) {
       send("ECHO a", "GET b");
       assertEquals("NOPERM this user has no permissions to run the 'ECHO' command", reply());
       assertEquals("NOPERM this user has no permissions to run the 'GET' command", reply());
@@ -168,7 +168,7 @@ class RedisErrorsTest {
 
   @Test
   void messagesAreNoReplies() throws Exception {
-    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 2, 1)) {
+    try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 2, 1)) {
       send("SUBSCRIBE one two", "ECHO a", "ECHO b", "ECHO c");
       for (String channel : List.of("one", "two")) {
         assertEquals("message early news", reply());
@@ -183,7 +183,7 @@ class RedisErrorsTest {
 
   @Test
   void aSubscriptionThatIsRefusedHasOneReply() throws Exception {
-    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 1, 1)) {
+    try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 1, 1)) {
       send("SUBSCRIBE one forbidden", "ECHO a", "ECHO b");
       assertEquals("NOPERM", reply());
       assertTrue(reply().startsWith("BUSY "));
@@ -195,7 +195,7 @@ class RedisErrorsTest {
   /** EXEC has one reply for each channel here. */
   @Test
   void aSubscriptionInATransactionIsTheLastThatIsCounted() throws Exception {
-    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 0, 1)) {
+    try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 0, 1)) {
       send("MULTI", "SUBSCRIBE one two", "EXEC", "ECHO a");
       for (String reply : List.of("MULTI", "QUEUED", "EXEC", "a")) {
         assertEquals(reply, reply());
@@ -206,7 +206,7 @@ class RedisErrorsTest {
 
   @Test
   void aResetEndsATransaction() throws Exception {
-    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 0, 1)) {
+    try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 0, 1)) {
       send("MULTI", "RESET");
       assertEquals("MULTI", reply());
       assertEquals("RESET", reply());
@@ -217,7 +217,7 @@ class RedisErrorsTest {
 
   @Test
   void whatIsPushedWithoutASubscriptionIsNoReply() throws Exception {
-    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 1, 1)) {
+    try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 1, 1)) {
       send("TRACKED a", "ECHO b", "ECHO c");
       assertEquals("invalidate", reply());
       assertEquals("tracking-redir-broken 7", reply());
@@ -230,7 +230,7 @@ class RedisErrorsTest {
 
   @Test
   void aConfirmationThatIsPushedIsAReply() throws Exception {
-    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 1, 1)) {
+    try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 1, 1)) {
       send("PSUBSCRIBE one two", "ECHO a");
       for (String pattern : List.of("one", "two")) {
         assertEquals("pmessage early news", reply());
@@ -248,7 +248,7 @@ class RedisErrorsTest {
     send("MULTI", "ECHO a");
     assertEquals("MULTI", reply());
     assertEquals("a", reply());
-    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 0, 1)) {
+    try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 0, 1)) {
       send("ECHO b", "ECHO EXEC");
       assertEquals("b", reply());
       assertEquals("EXEC", reply());
@@ -258,7 +258,7 @@ class RedisErrorsTest {
 
   @Test
   void anExecThatIsRefusedHasDiscardedTheTransaction() throws Exception {
-    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.LOADING, 0, 1)) {
+    try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.LOADING, 0, 1)) {
       send("MULTI", "ECHO a", "EXEC", "ECHO b");
       assertEquals("MULTI", reply());
       assertEquals("a", reply());
@@ -274,7 +274,7 @@ class RedisErrorsTest {
 
   @Test
   void anExecThatIsRedirectedHasDiscardedTheTransaction() throws Exception {
-    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.MOVED, 0, 1)) {
+    try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.MOVED, 0, 1)) {
       send("MULTI", "EXEC", "ECHO a");
       assertEquals("MULTI", reply());
       assertTrue(reply().startsWith("MOVED 866 "));
@@ -286,7 +286,7 @@ class RedisErrorsTest {
 
   @Test
   void aDiscardIsOfItsTransaction() throws Exception {
-    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.NOPERM, 0, 1)) {
+    try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.NOPERM, 0, 1)) {
       send("MULTI", "DISCARD");
       assertEquals("MULTI", reply());
       assertEquals("DISCARD", reply());
@@ -298,7 +298,7 @@ class RedisErrorsTest {
 
   @Test
   void anErrorThatIsDueIsSaidThoughTheConnectionIsLeftAlone() throws Exception {
-    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.LOADING, 1, Integer.MAX_VALUE)) {
+    try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.LOADING, 1, Integer.MAX_VALUE)) {
       send("WAIT a", "ECHO b", "EXEC", "UNSUBSCRIBE", "ECHO c");
       assertEquals("a", reply());
       assertTrue(reply().startsWith("LOADING "));

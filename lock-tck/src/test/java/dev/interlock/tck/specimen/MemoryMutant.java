@@ -146,7 +146,7 @@ class MemoryMutant implements Harness {
   }
 
   @Override
-  public Duration storm() {
+  public Duration faultDuration() {
     return Duration.ofSeconds(3);
   }
 

@@ -380,7 +380,7 @@ final class StoreMutants {
             if (attempt instanceof Attempt.Granted) {
               return attempt;
             }
-            closed.await(until.orIn(POLL_INTERVAL));
+            closed.await(until.atMost(POLL_INTERVAL));
             waited = true;
             return right.await(until);
           } finally {
@@ -456,7 +456,7 @@ final class StoreMutants {
             if (hasLeft || until.hasPassed()) {
               return new Attempt.Busy(Duration.ZERO);
             }
-            closed.await(until.orIn(Duration.ofMillis(2)));
+            closed.await(until.atMost(Duration.ofMillis(2)));
           }
         }
 
@@ -545,7 +545,7 @@ final class StoreMutants {
     @Override
     public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
       Renewal renewal = super.renew(grant, deadline);
-      return renewal instanceof Renewal.Gone
+      return renewal instanceof Renewal.Lost
               && tryAcquire(grant.claim(), deadline) instanceof Attempt.Granted taken
           ? new Renewal.Renewed(taken.grant().validUntil())
           : renewal;

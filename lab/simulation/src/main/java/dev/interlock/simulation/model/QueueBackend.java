@@ -349,7 +349,7 @@ public final class QueueBackend implements QueueingBackend {
           if (isGone || machine.nanoTime() - asked > sessionTimeout) {
             throw e;
           }
-          pollDeadline = deadline.orIn(Duration.ofMillis(100));
+          pollDeadline = deadline.atMost(Duration.ofMillis(100));
         }
         if (!wakeUp.await(pollDeadline) && deadline.hasPassed()) {
           return new Attempt.Busy(Duration.ofNanos(sessionTimeout));
@@ -370,7 +370,7 @@ public final class QueueBackend implements QueueingBackend {
             isGone = !server.has(number);
             return server.holdsOrWatches(number, watched, () -> nodeGone(claim), wakeUp::signal);
           },
-          deadline.orIn(context.options().requestTimeout()));
+          deadline.atMost(context.options().requestTimeout()));
     }
 
     @Override
@@ -408,12 +408,12 @@ public final class QueueBackend implements QueueingBackend {
     Claim claim = grant.claim();
     long requestedAt = machine.scheduler().now();
     if (!granted.containsKey(claim.id())) {
-      return new Renewal.Gone(LossReason.SESSION_ENDED, "the session has ended");
+      return new Renewal.Lost(LossReason.SESSION_ENDED, "the session has ended");
     }
     boolean exists = ask(() -> server.has(grant.token()), deadline);
     if (!exists) {
       journal.emptyAnswerCheck.recordEnd(machine, claim);
-      return new Renewal.Gone(LossReason.TAKEN, "the node is gone");
+      return new Renewal.Lost(LossReason.TAKEN, "the node is gone");
     }
     long until = confirmedAt + validity();
     journal.renewalCheck.confirm(machine, grant, requestedAt);

@@ -297,7 +297,7 @@ public final class TtlBackend implements LockBackend {
     }
     if (refusals.size() > servers.size() - majority) {
       journal.emptyAnswerCheck.recordEnd(machine, claim);
-      return new Renewal.Gone(LossReason.TAKEN, refusals.get(0));
+      return new Renewal.Lost(LossReason.TAKEN, refusals.get(0));
     }
     return new Renewal.Failed(
         Connection.unavailable(servers.get(0), "too few servers confirmed it"));

@@ -59,7 +59,7 @@ final class ClientFaults {
     List<NetworkFault> faults = new ArrayList<>();
     for (int i = 1; i <= movedAddresses; i++) {
       FaultProxy proxy = proxies.get((server + i) % proxies.size());
-      faults.add(proxy.leadTo(proxies.get(server).upstream()));
+      faults.add(proxy.redirectTo(proxies.get(server).upstream()));
     }
     return injection(
         client,

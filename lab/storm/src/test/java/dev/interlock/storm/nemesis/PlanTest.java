@@ -24,7 +24,7 @@ class PlanTest {
   /** The failure model of a single Redis. */
   private static final FailureModel MODEL =
       BackendInfoBuilder.of("test", "")
-          .promise(
+          .guarantee(
               Guarantee.EXCLUSION_AND_TOKENS,
               Fault.CLIENT_KILLED,
               Fault.CLIENT_STOPPED,
@@ -32,7 +32,7 @@ class PlanTest {
               Fault.PARTITION,
               Fault.SERVER_STOPPED,
               Fault.SERVER_RESTARTED)
-          .promise(
+          .guarantee(
               Guarantee.TOKENS_ONLY,
               Fault.SERVER_RESTARTED_EMPTY,
               Fault.SERVER_CLOCK_STEPPED,

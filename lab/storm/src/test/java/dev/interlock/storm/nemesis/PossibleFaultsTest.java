@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 class PossibleFaultsTest {
   private static final FailureModel EVERYTHING_SURVIVES =
       BackendInfoBuilder.of("test", "")
-          .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.values())
+          .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.values())
           .build()
           .failureModel();
 
@@ -108,8 +108,8 @@ class PossibleFaultsTest {
         RedlockNodes redlock = Testbed.redlockNodes().forFaults().nodes(3).start()) {
       FailureModel model =
           BackendInfoBuilder.of("test", "")
-              .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.MINORITY_LOST)
-              .promise(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
+              .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.MINORITY_LOST)
+              .guarantee(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
               .build()
               .failureModel();
       PossibleFaults faults = PossibleFaults.of(model, Optional.of(redlock), true, clients.all());
@@ -125,7 +125,7 @@ class PossibleFaultsTest {
         RedisSentinels redis = Testbed.redisSentinels().forFaults().separable().start()) {
       FailureModel model =
           BackendInfoBuilder.of("test", "")
-              .promise(Guarantee.TOKENS_ONLY, Fault.MINORITY_LOST, Fault.ASYNC_FAILOVER)
+              .guarantee(Guarantee.TOKENS_ONLY, Fault.MINORITY_LOST, Fault.ASYNC_FAILOVER)
               .build()
               .failureModel();
       PossibleFaults faults = PossibleFaults.of(model, Optional.of(redis), true, clients.all());
@@ -139,8 +139,8 @@ class PossibleFaultsTest {
   void addressesAreMovedOnlyBetweenEquivalentServers() throws Exception {
     FailureModel equivalent =
         BackendInfoBuilder.of("test", "")
-            .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST)
-            .promise(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER)
+            .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST)
+            .guarantee(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER)
             .build()
             .failureModel();
     try (TwoClients one = new TwoClients();
@@ -179,8 +179,8 @@ class PossibleFaultsTest {
       throws Exception {
     FailureModel model =
         BackendInfoBuilder.of("test", "")
-            .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
-            .promise(Guarantee.TOKENS_ONLY, Fault.FORCED_RELEASE)
+            .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
+            .guarantee(Guarantee.TOKENS_ONLY, Fault.FORCED_RELEASE)
             .build()
             .failureModel();
     try (TwoClients clients = new TwoClients();

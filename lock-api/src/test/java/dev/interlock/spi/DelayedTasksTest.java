@@ -19,12 +19,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
-class LaterTest {
+class DelayedTasksTest {
 
   private static final Duration SHORT_DELAY = Duration.ofMillis(1);
   private static final Duration LONG_DELAY = Duration.ofDays(1);
 
-  private final Later later = new Later("later", Duration.ofMillis(500));
+  private final DelayedTasks delayed = new DelayedTasks("later", Duration.ofMillis(500));
 
   @Test
   void aTaskRunsOnADaemonThreadThatInheritsNothingFromTheCaller() throws Exception {
@@ -35,7 +35,7 @@ class LaterTest {
     CompletableFuture<String> inherited = new CompletableFuture<>();
     Thread.currentThread().setContextClassLoader(new ClassLoader() {});
     try {
-      later.run(
+      delayed.run(
           () -> {
             inherited.complete(context.get());
             ran.complete(Thread.currentThread());
@@ -52,42 +52,42 @@ class LaterTest {
 
   @Test
   void aFailedTaskDoesNotEndTheThread() throws Exception {
-    later.run(
+    delayed.run(
         () -> {
           throw new AssertionError("expected by this test");
         },
         SHORT_DELAY);
     CountDownLatch ran = new CountDownLatch(1);
-    later.run(ran::countDown, SHORT_DELAY);
+    delayed.run(ran::countDown, SHORT_DELAY);
     ran.await();
   }
 
   @Test
   void afterCloseNoTaskBeginsAndEveryFutureIsTimedOut() throws Exception {
     CompletableFuture<Thread> thread = new CompletableFuture<>();
-    later.run(() -> thread.complete(Thread.currentThread()), SHORT_DELAY);
+    delayed.run(() -> thread.complete(Thread.currentThread()), SHORT_DELAY);
     assertTrue(thread.join().isAlive());
-    Future<?> before = later.run(() -> {}, LONG_DELAY);
-    CompletableFuture<String> answer = later.timeOut(new CompletableFuture<>(), LONG_DELAY);
-    CompletableFuture<Void> pause = later.after(LONG_DELAY);
-    later.close();
+    Future<?> before = delayed.run(() -> {}, LONG_DELAY);
+    CompletableFuture<String> answer = delayed.timeOut(new CompletableFuture<>(), LONG_DELAY);
+    CompletableFuture<Void> pause = delayed.after(LONG_DELAY);
+    delayed.close();
     assertTrue(before.isCancelled());
     assertTimedOut(answer);
     pause.join();
-    assertTrue(later.run(() -> {}, SHORT_DELAY).isCancelled());
-    assertTimedOut(later.timeOut(new CompletableFuture<>(), LONG_DELAY));
-    later.after(LONG_DELAY).join();
+    assertTrue(delayed.run(() -> {}, SHORT_DELAY).isCancelled());
+    assertTimedOut(delayed.timeOut(new CompletableFuture<>(), LONG_DELAY));
+    delayed.after(LONG_DELAY).join();
     thread.join().join();
   }
 
   @Test
   void aFutureIsTimedOutUnlessItIsComplete() throws Exception {
-    assertTimedOut(later.timeOut(new CompletableFuture<>(), SHORT_DELAY));
-    CompletableFuture<String> answer = later.timeOut(new CompletableFuture<>(), LONG_DELAY);
+    assertTimedOut(delayed.timeOut(new CompletableFuture<>(), SHORT_DELAY));
+    CompletableFuture<String> answer = delayed.timeOut(new CompletableFuture<>(), LONG_DELAY);
     assertFalse(answer.isDone());
     answer.complete("answer");
     assertEquals("answer", answer.get(1, TimeUnit.SECONDS));
-    later.after(SHORT_DELAY).join();
+    delayed.after(SHORT_DELAY).join();
   }
 
   private static void assertTimedOut(CompletableFuture<?> future) {

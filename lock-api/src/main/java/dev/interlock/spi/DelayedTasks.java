@@ -25,9 +25,9 @@ import org.slf4j.LoggerFactory;
  * <p>Delays are in real time, not in that of a {@link TimeSource}. Tasks, and dependent actions of
  * the futures that are completed here, must not block, because they delay each other.
  */
-public final class Later implements AutoCloseable {
+public final class DelayedTasks implements AutoCloseable {
 
-  private static final Logger log = LoggerFactory.getLogger(Later.class);
+  private static final Logger log = LoggerFactory.getLogger(DelayedTasks.class);
 
   private static final Duration IDLE_TIMEOUT = Duration.ofSeconds(30);
 
@@ -39,11 +39,11 @@ public final class Later implements AutoCloseable {
    *
    * @param threadName the thread's name
    */
-  public Later(String threadName) {
+  public DelayedTasks(String threadName) {
     this(threadName, IDLE_TIMEOUT);
   }
 
-  Later(String threadName, Duration idleTimeout) {
+  DelayedTasks(String threadName, Duration idleTimeout) {
     this.executor = DaemonThreads.one(threadName, idleTimeout);
   }
 
@@ -118,6 +118,6 @@ public final class Later implements AutoCloseable {
   @Override
   public void close() {
     executor.shutdown();
-    limited.forEach(Later::expire);
+    limited.forEach(DelayedTasks::expire);
   }
 }
