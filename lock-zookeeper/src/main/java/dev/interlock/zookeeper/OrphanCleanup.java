@@ -36,7 +36,7 @@ final class OrphanCleanup {
    * Prepares a cleanup.
    *
    * @param driver the session's
-   * @param later a scheduler that is not closed before the cleanup is done
+   * @param delayed a scheduler that is not closed before the cleanup is done
    * @param prefix the beginning of the node's path
    * @param onDone called when the node certainly does not exist and the session lives on
    */

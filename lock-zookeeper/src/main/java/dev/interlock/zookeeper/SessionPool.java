@@ -42,7 +42,7 @@ final class SessionPool {
    *
    * @param next begins another session without waiting for a connection; null if there is only the
    *     program's framework
-   * @param later the scheduler of the sessions; closed with them, unless the sessions outlive this
+   * @param delayed the scheduler of the sessions; closed with them, unless the sessions outlive this
    *     pool
    */
   SessionPool(
