@@ -1,9 +1,14 @@
 package dev.interlock.peers;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.mapping;
+import static java.util.stream.Collectors.partitioningBy;
+import static java.util.stream.Collectors.toList;
 
+import dev.interlock.peers.RunResult.RuleOutcome;
 import dev.interlock.peers.Verdict.Cell;
-import dev.interlock.report.Table;
 import dev.interlock.tck.report.RuleResult.Outcome;
 import dev.interlock.tck.run.Contract;
 import dev.interlock.tck.run.ContractRule;
@@ -12,35 +17,38 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Stream;
 
 /** Generates {@code docs/peers.md} from the recorded results. */
 final class PeersPage {
-  private static final int MAX_MESSAGE_LENGTH = 200;
+  private record Result(ContractRule rule, PeerHarness peer, RuleOutcome found, Verdict verdict) {}
 
-  private final Path results;
-  private final List<ContractRule> rules = Contract.load().rules();
+  /** Matches a URL; group 1 is the host, group 2 the page or the issue. */
+  private static final String LINK =
+      "https://([^/]+)/(?:.*?/)??((?:(?:issues|pull)/)?[^/]+?)(?:\\.(?:html|md))?/?$";
+
+  private final Path directory;
   private final Map<PeerHarness, RunResult> runs = new LinkedHashMap<>();
-  private final List<PeerHarness> missing = new ArrayList<>();
+  private final List<Result> results = new ArrayList<>();
   private final StringBuilder text = new StringBuilder();
 
-  PeersPage(Path results) throws IOException {
-    this.results = results;
+  PeersPage(Path directory) throws IOException {
+    this.directory = directory;
     for (PeerHarness peer : Peers.all()) {
-      Path file = results.resolve(peer.key() + ".tsv");
-      if (Files.exists(file)) {
-        runs.put(peer, RunResult.read(file));
-      } else {
-        missing.add(peer);
-      }
+      runs.put(peer, RunResult.read(directory.resolve(peer.key() + ".tsv")));
     }
-  }
-
-  private Verdict verdict(PeerHarness peer, String rule) {
-    return Verdict.of(peer, rule, Objects.requireNonNull(runs.get(peer)).forRule(rule));
+    for (ContractRule rule : Contract.load().rules()) {
+      runs.forEach(
+          (peer, run) -> {
+            RuleOutcome found = run.forRule(rule.id());
+            results.add(new Result(rule, peer, found, Verdict.of(peer, rule.id(), found)));
+          });
+    }
   }
 
   String markdown() throws IOException {
@@ -56,144 +64,136 @@ final class PeersPage {
     return text.toString();
   }
 
-  private void table(String title, List<String> head, List<List<String>> rows) {
-    text.append("\n## " + title + "\n\n");
-    text.append(new Table(head, rows, List.of()).words().markdown());
-  }
-
   private void locks() {
-    List<List<String>> rows = new ArrayList<>();
+    text.append("\n## Locks\n\n| lock | tested | kept | kept in part | broken | no verdict |");
+    text.append(" not offered | not tested | – |\n" + "|---".repeat(9) + "|\n");
     runs.forEach(
-        (peer, run) ->
-            rows.add(
-                List.of(
-                    peer.name(),
-                    run.setUp(),
-                    count(peer, Cell.KEPT) + " + " + count(peer, Cell.PARTLY) + " in part",
-                    "" + count(peer, Cell.BROKEN),
-                    "" + count(peer, Cell.NO_VERDICT),
-                    "" + count(peer, Cell.NOT_OFFERED))));
-    missing.forEach(peer -> rows.add(List.of(peer.name(), "not yet tested", "", "", "", "")));
-    table("Locks", List.of("lock", "tested", "kept", "broken", "no verdict", "not offered"), rows);
-  }
-
-  private long count(PeerHarness peer, Cell cell) {
-    return rules.stream().filter(rule -> verdict(peer, rule.id()).cell() == cell).count();
-  }
-
-  private void rules() {
-    List<String> head = new ArrayList<>(List.of("rule"));
-    runs.keySet().forEach(peer -> head.add(peer.name()));
-    List<List<String>> rows = new ArrayList<>();
-    for (ContractRule rule : rules) {
-      List<String> row = new ArrayList<>(List.of(rule.id() + " " + rule.title()));
-      for (PeerHarness peer : runs.keySet()) {
-        StringBuilder cell = new StringBuilder(verdict(peer, rule.id()).cell().words());
-        for (Finding finding : Finding.ALL) {
-          if (finding.isAbout(peer, rule.id())) {
-            int number = Finding.ALL.indexOf(finding) + 1;
-            cell.append(" [" + number + "](#finding-" + number + ")");
+        (peer, run) -> {
+          String setUp = text.indexOf(run.setUp()) < 0 ? run.setUp() : "as above";
+          text.append("| " + peer.name() + " | " + setUp + " |");
+          for (Cell cell : Cell.values()) {
+            text.append(" " + results(cell).filter(r -> r.peer == peer).count() + " |");
           }
-        }
-        row.add(cell.toString());
+          text.append("\n");
+        });
+  }
+
+  private Stream<Result> results(Cell cell) {
+    return results.stream().filter(result -> result.verdict.cell() == cell);
+  }
+
+  /** Lists the rules. Those that could be tested with no lock share a row if their cells agree. */
+  private void rules() {
+    text.append("\n## Rules\n\n| rule");
+    runs.keySet().forEach(peer -> text.append(" | " + peer.name()));
+    text.append(" |\n" + "|---".repeat(1 + runs.size()) + "|\n");
+    Map<String, String> untested = new LinkedHashMap<>();
+    results.stream()
+        .collect(groupingBy(Result::rule, LinkedHashMap::new, toList()))
+        .forEach(
+            (rule, results) -> {
+              String cells = results.stream().map(PeersPage::cell).collect(joining(" | "));
+              if (cells.matches("(not offered|not tested|–|[ |])+")) {
+                untested.merge(cells, rule.id(), (ids, id) -> ids + ", " + id);
+              } else {
+                text.append("| %s %s | %s |\n".formatted(rule.id(), rule.title(), cells));
+              }
+            });
+    untested.forEach((cells, ids) -> text.append("| " + ids + " | " + cells + " |\n"));
+  }
+
+  private static String cell(Result result) {
+    StringBuilder cell = new StringBuilder(result.verdict.cell().words());
+    for (int i = 0; i < Finding.ALL.size(); i++) {
+      if (Finding.ALL.get(i).isAbout(result.peer, result.rule.id())) {
+        cell.append(" [%1$d](#finding-%1$d)".formatted(i + 1));
       }
-      rows.add(row);
     }
-    table("Rules", head, rows);
+    return cell.toString();
   }
 
   private void findings() throws IOException {
     text.append("\n## What is broken\n");
     for (Finding finding : Finding.ALL) {
-      text.append("\n### Finding " + (Finding.ALL.indexOf(finding) + 1));
-      text.append("\n\n**" + finding.title() + "**\n\n");
-      for (PeerHarness peer : runs.keySet()) {
-        if (finding.peers().contains(peer.key())) {
-          text.append("- ").append(peer.name()).append("\n");
-          for (String rule : finding.rules()) {
-            RunResult.RuleOutcome found = runs.get(peer).forRule(rule);
-            boolean seen = found.outcome() == Outcome.FAILED;
-            text.append("  - ").append(rule).append(": ");
-            text.append(seen ? "`" + shortest(found.reason()) + "`" : "the kit did not detect it");
-            text.append("\n");
-          }
-        }
-      }
-      text.append("\n").append(finding.meaning()).append("\n\n");
-      text.append("Documented behaviour: ").append(finding.documented()).append(" ");
-      text.append(
-          String.join(
-              ", ",
-              finding.links().stream().map(link -> "[" + host(link) + "](" + link + ")").toList()));
-      text.append("\n\n`").append(finding.program()).append("` prints:\n\n```text\n");
-      Path output = results.resolve(finding.program() + ".txt");
-      text.append(Files.exists(output) ? Files.readString(output, UTF_8) : "not run yet\n");
-      text.append("```\n");
+      text.append("\n### Finding " + (Finding.ALL.indexOf(finding) + 1) + "\n\n");
+      String title = "**" + finding.title() + "**\n";
+      messages(title, "- ", results(Cell.BROKEN).filter(r -> finding.isAbout(r.peer, r.rule.id())));
+      text.append("\n" + finding.meaning() + "\n\nDocumented behaviour: " + finding.documented());
+      Stream<String> links = finding.links().stream().map(u -> u.replaceFirst(LINK, "[$1 $2]($0)"));
+      text.append(" " + links.collect(joining(", ")) + "\n\n");
+      String output = Files.readString(directory.resolve(finding.program() + ".txt"), UTF_8);
+      text.append("`" + finding.program() + "` prints:\n\n```text\n" + output + "```\n");
     }
   }
 
-  private static String host(String link) {
-    String[] parts = link.replaceFirst("https://", "").split("/");
-    String last = parts[parts.length - 1].replaceFirst("\\.(html|md)$", "");
-    String kind = link.contains("/pull/") ? "pull request " : "issue ";
-    return last.matches("\\d+") ? kind + last : parts[0] + " " + last;
+  /** Lists the kit's messages, each with the locks to which it applies. */
+  private void messages(String title, String bullet, Stream<Result> results) {
+    text.append(title + "\n");
+    results
+        .collect(
+            groupingBy(
+                result -> result.rule.id() + ": " + message(result.found),
+                LinkedHashMap::new,
+                mapping(result -> result.peer.name(), joining(", "))))
+        .forEach((message, locks) -> text.append(bullet + message + " (" + locks + ")\n"));
   }
 
   /** {@return the shortest message of the tests of a rule} */
-  private static String shortest(String reason) {
-    String shortest = reason;
-    for (String message : reason.split("; ")) {
-      boolean whole = message.length() > 10 && !message.contains("KEYS[");
-      if (whole && message.length() < shortest.length()) {
-        shortest = message;
-      }
+  private static String message(RuleOutcome found) {
+    if (found.outcome() != Outcome.FAILED) {
+      return "the kit did not detect it";
     }
-    String plain =
-        shortest
-            .replaceAll("dev\\.interlock\\.|java\\.lang\\.|java\\.util\\.concurrent\\.", "")
-            .replaceAll("lock \"tck-[^\"]*\": ", "")
-            .replaceAll("tck-[0-9a-z]+-\\d+n", "NAME")
-            .replaceAll(" at 127\\.0\\.0\\.1:\\d+(,127\\.0\\.0\\.1:\\d+)*", "")
-            .replaceAll(" ==> .*", "")
-            .replace("`", "'");
-    return plain.length() > MAX_MESSAGE_LENGTH
-        ? plain.substring(0, MAX_MESSAGE_LENGTH) + "…"
-        : plain;
+    String script = ", is non-idempotent command.*?R:[\\d./:]+\\]";
+    String shortest =
+        Stream.of(found.reason().replaceAll(script, "").split("; "))
+            .map(message -> message.replaceAll(" ==> .*", ""))
+            .filter(message -> message.length() > 10)
+            .min(Comparator.comparing(String::length))
+            .orElseThrow();
+    return shortest
+        .replaceAll("\\b([a-z0-9]+\\.)+(?=[A-Z])", "")
+        .replaceAll("LockUnavailableException: (lock \"[^\"]*\": )?[^:]* at [\\d.:,]+: ", "")
+        .replaceAll("tck-[0-9a-z]+-\\d+n", "NAME")
+        .replace("`", "'")
+        .replaceAll("^(.{200}).*$", "$1…")
+        .replaceAll("^|$", "`");
   }
 
   private void noVerdict() {
-    List<List<String>> rows = new ArrayList<>();
-    runs.forEach(
-        (peer, run) -> {
-          for (ContractRule rule : rules) {
-            Verdict verdict = verdict(peer, rule.id());
-            RunResult.RuleOutcome found = run.rules().get(rule.id());
-            if (verdict.cell() == Cell.NO_VERDICT && found != null) {
-              String said = "`" + shortest(found.reason()) + "`";
-              rows.add(List.of(peer.name(), rule.id(), said, verdict.reason()));
-            }
-          }
-        });
-    table(
-        "No verdict", List.of("lock", "rule", "what the kit said", "why this is no verdict"), rows);
+    text.append("\n## No verdict\n\nThe reasons, each with the kit's messages.\n\n");
+    results(Cell.NO_VERDICT)
+        .collect(groupingBy(result -> result.verdict.reason(), LinkedHashMap::new, toList()))
+        .forEach((reason, results) -> messages("- " + reason, "  - ", results.stream()));
   }
 
   private void notOffered() {
-    text.append("\n## Not offered\n\n");
-    text.append(
-        "The missing operations, or other reasons, and the rules that could not be tested fully"
-            + " because of them.\n");
-    for (PeerHarness peer : runs.keySet()) {
-      Map<String, List<String>> byReason = new LinkedHashMap<>();
-      for (ContractRule rule : rules) {
-        Verdict verdict = verdict(peer, rule.id());
-        if (verdict.cell() == Cell.NOT_OFFERED) {
-          byReason.computeIfAbsent(verdict.reason(), reason -> new ArrayList<>()).add(rule.id());
-        }
-      }
-      text.append("\n**" + peer.name() + "**\n\n");
-      byReason.forEach(
-          (reason, ids) -> text.append("- " + reason + ": " + String.join(", ", ids) + "\n"));
-    }
+    Map<String, List<Result>> byOperation = new LinkedHashMap<>();
+    results(Cell.NOT_OFFERED)
+        .forEach(
+            result -> {
+              for (String operation : result.verdict.reason().split("; ")) {
+                byOperation.computeIfAbsent(operation, o -> new ArrayList<>()).add(result);
+              }
+            });
+    text.append("\n## Not offered\n\n| missing operation, or other reason | locks |");
+    text.append(" rules that could not be tested fully |\n|---|---|---|\n");
+    byOperation.forEach(
+        (operation, results) -> {
+          Stream<String> ids = results.stream().map(result -> result.rule.id()).distinct();
+          text.append("| " + operation + " | " + locks(results) + " | ");
+          text.append(ids.collect(joining(", ")) + " |\n");
+        });
+  }
+
+  private String locks(List<Result> results) {
+    Map<Boolean, String> names =
+        runs.keySet().stream()
+            .collect(
+                partitioningBy(
+                    peer -> results.stream().anyMatch(result -> result.peer == peer),
+                    mapping(PeerHarness::name, joining(", "))));
+    String with = names.get(false);
+    boolean few = with.length() < names.get(true).length();
+    return with.isEmpty() ? "all" : few ? "all but " + with : names.get(true);
   }
 }
