@@ -1,5 +1,10 @@
 package dev.interlock.repository;
 
+import static java.util.stream.Collectors.flatMapping;
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.partitioningBy;
+import static java.util.stream.Collectors.toList;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
@@ -12,13 +17,14 @@ import dev.interlock.spi.UriParameter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -45,54 +51,84 @@ class UriReferenceTest {
 
   private static String parameters() {
     StringBuilder text = new StringBuilder("\n## Every URI\n\n");
-    table(ClientParameters.all(), text);
+    table(ClientParameters.all(), parameter -> "", text);
     LockProviders.find().usable().stream()
         .filter(provider -> !provider.getClass().getName().contains(".tutorial."))
-        .sorted(Comparator.comparing(provider -> new TreeSet<>(provider.schemes()).first()))
-        .forEach(provider -> sections(provider, text));
+        .sorted(Comparator.comparing(UriReferenceTest::scheme))
+        .collect(groupingBy(UriReferenceTest::firstParameter, LinkedHashMap::new, toList()))
+        .forEach((first, family) -> section(family, text));
     return text.append("\n").toString();
   }
 
-  /** Writes a section for each group of schemes with the same parameters. */
-  private static void sections(LockProvider provider, StringBuilder text) {
-    Map<List<UriParameter<?>>, List<String>> schemes = new LinkedHashMap<>();
-    for (String scheme : new TreeSet<>(provider.schemes())) {
-      schemes.computeIfAbsent(provider.parameters(scheme), p -> new ArrayList<>()).add(scheme);
-    }
-    schemes.forEach((parameters, some) -> section(provider, parameters, some, text));
-  }
-
-  private static void section(
-      LockProvider provider,
-      List<UriParameter<?>> parameters,
-      List<String> schemes,
-      StringBuilder text) {
+  /** Writes a section for providers that share their first parameter, and perhaps more. */
+  private static void section(List<LockProvider> family, StringBuilder text) {
     text.append("\n## ")
-        .append(schemes.stream().map(s -> "`" + s + ":`").collect(Collectors.joining(" and ")))
-        .append("\n\n`")
-        .append(provider.example(schemes.get(0)))
-        .append("`\n\n");
+        .append(names(family.stream().map(UriReferenceTest::scheme)))
+        .append("\n\n");
+    for (LockProvider provider : family) {
+      text.append("- ").append(names(provider.schemes().stream().sorted()));
+      text.append(": `").append(provider.example(scheme(provider))).append("`\n");
+    }
+    List<UriParameter<?>> parameters =
+        family.stream().flatMap(provider -> parameters(provider).stream()).distinct().toList();
+    text.append("\n");
     if (parameters.isEmpty()) {
       text.append("No further parameters.\n");
     } else {
-      table(parameters, text);
+      table(parameters, parameter -> restriction(parameter, family), text);
     }
   }
 
-  private static void table(List<UriParameter<?>> parameters, StringBuilder text) {
+  private static String scheme(LockProvider provider) {
+    return new TreeSet<>(provider.schemes()).first();
+  }
+
+  private static List<UriParameter<?>> parameters(LockProvider provider) {
+    List<UriParameter<?>> parameters = provider.parameters(scheme(provider));
+    provider.schemes().forEach(scheme -> assertEquals(parameters, provider.parameters(scheme)));
+    return parameters;
+  }
+
+  private static Optional<UriParameter<?>> firstParameter(LockProvider provider) {
+    return parameters(provider).stream().findFirst();
+  }
+
+  private static String restriction(UriParameter<?> parameter, List<LockProvider> family) {
+    Map<Boolean, List<String>> schemes =
+        family.stream()
+            .collect(
+                partitioningBy(
+                    provider -> parameters(provider).contains(parameter),
+                    flatMapping(provider -> provider.schemes().stream().sorted(), toList())));
+    List<String> with = schemes.get(true);
+    List<String> without = schemes.get(false);
+    if (without.isEmpty()) {
+      return "";
+    }
+    return with.size() > without.size()
+        ? "Not for " + names(without.stream()) + ". "
+        : "Only for " + names(with.stream()) + ". ";
+  }
+
+  private static String names(Stream<String> schemes) {
+    return schemes.map(scheme -> "`" + scheme + ":`").collect(joining(", "));
+  }
+
+  private static void table(
+      List<UriParameter<?>> parameters,
+      Function<UriParameter<?>, String> restriction,
+      StringBuilder text) {
     text.append("| parameter | value | default | meaning |\n|---|---|---|---|\n");
     for (UriParameter<?> parameter : parameters) {
       assertFalse(parameter.meaning().contains("|"), parameter.meaning());
       text.append("| ")
-          .append(
-              parameter.names().stream()
-                  .map(name -> "`" + name + "`")
-                  .collect(Collectors.joining(", ")))
+          .append(parameter.names().stream().map(name -> "`" + name + "`").collect(joining(", ")))
           .append(" | ")
           .append(parameter.form())
           .append(" | ")
           .append(parameter.defaultValue() == null ? "none" : parameter.defaultValue())
           .append(" | ")
+          .append(restriction.apply(parameter))
           .append(parameter.meaning())
           .append(" |\n");
     }
@@ -104,7 +140,7 @@ class UriReferenceTest {
         ClientParameters.all().stream()
             .filter(parameter -> String.valueOf(parameter.defaultValue()).matches("\\d+m?s|true"))
             .map(parameter -> parameter + "=" + parameter.defaultValue())
-            .collect(Collectors.joining("&", "memory:x?", ""));
+            .collect(joining("&", "memory:x?", ""));
     assertFalse(uri.endsWith("?"));
     assertEquals(
         LockOptions.defaults(),
