@@ -67,10 +67,14 @@ public final class Contract {
 
   private static ContractRule rule(String id, String title, List<String> lines) {
     Map<String, String> fields = new LinkedHashMap<>();
+    String name = "";
     for (String line : lines) {
       Matcher field = FIELD.matcher(line);
       if (field.matches()) {
-        fields.put(field.group(1), field.group(2));
+        name = field.group(1);
+        fields.put(name, field.group(2));
+      } else if (line.startsWith("  - ") && !name.isEmpty()) {
+        fields.merge(name, "\n" + line, String::concat);
       } else if (!line.isBlank()) {
         throw new IllegalArgumentException("not a field of rule " + id + ": " + line);
       }

@@ -40,6 +40,14 @@ class ContractTest {
   }
 
   @Test
+  void aFieldMayEndWithAList() {
+    String list = RULE.replace("What holds.\n", "What holds:\n  - this;\n  - that.\n");
+    assertEquals(
+        "What holds:\n  - this;\n  - that.",
+        Contract.parse(list).find("XYZ-01").orElseThrow().statement());
+  }
+
+  @Test
   void refusesARuleThatIsNotComplete() {
     for (String field : new String[] {"level", "rule", "why", "test", "check", "without"}) {
       String incomplete = RULE.replaceAll("- " + field + ": .*\\n", "");
@@ -58,7 +66,8 @@ class ContractTest {
           RULE.replace("CAP FIFO", "SHOULD"),
           RULE.replace("CAP FIFO", "CAP MAGIC"),
           RULE.replace("XYZ-01", "xyz-1"),
-          RULE.replace("- why: ", "why ")
+          RULE.replace("- why: ", "why "),
+          RULE.replace("- level: ", "  - ")
         }) {
       assertThrows(IllegalArgumentException.class, () -> Contract.parse(bad), bad);
     }
