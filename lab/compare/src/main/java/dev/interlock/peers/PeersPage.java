@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.groupingBy;
 import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.mapping;
-import static java.util.stream.Collectors.partitioningBy;
 import static java.util.stream.Collectors.toList;
 
 import dev.interlock.peers.RunResult.RuleOutcome;
@@ -18,10 +17,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** Generates {@code docs/peers.md} from the recorded results. */
@@ -186,14 +187,11 @@ final class PeersPage {
   }
 
   private String locks(List<Result> results) {
-    Map<Boolean, String> names =
-        runs.keySet().stream()
-            .collect(
-                partitioningBy(
-                    peer -> results.stream().anyMatch(result -> result.peer == peer),
-                    mapping(PeerHarness::name, joining(", "))));
-    String with = names.get(false);
-    boolean few = with.length() < names.get(true).length();
-    return with.isEmpty() ? "all" : few ? "all but " + with : names.get(true);
+    Set<PeerHarness> others = new HashSet<>(runs.keySet());
+    results.forEach(result -> others.remove(result.peer));
+    boolean few = others.size() < runs.size() / 2;
+    Stream<PeerHarness> named = runs.keySet().stream().filter(p -> others.contains(p) == few);
+    String names = named.map(PeerHarness::name).collect(joining(", "));
+    return others.isEmpty() ? "all" : few ? "all but " + names : names;
   }
 }
