@@ -189,9 +189,10 @@ final class PeersPage {
   private String locks(List<Result> results) {
     Set<PeerHarness> others = new HashSet<>(runs.keySet());
     results.forEach(result -> others.remove(result.peer));
-    boolean few = others.size() < runs.size() / 2;
-    Stream<PeerHarness> named = runs.keySet().stream().filter(p -> others.contains(p) == few);
+    boolean mostLackIt = others.size() < runs.size() / 2;
+    Stream<PeerHarness> named =
+        runs.keySet().stream().filter(p -> others.contains(p) == mostLackIt);
     String names = named.map(PeerHarness::name).collect(joining(", "));
-    return others.isEmpty() ? "all" : few ? "all but " + names : names;
+    return others.isEmpty() ? "all" : mostLackIt ? "all but " + names : names;
   }
 }
