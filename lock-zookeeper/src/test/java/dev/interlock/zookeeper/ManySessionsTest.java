@@ -227,7 +227,8 @@ class ManySessionsTest {
     ExecutorService thread = Executors.newSingleThreadExecutor();
     try (Network network = Proxies.network(server.uri(), 2181).orElseThrow();
         ZooKeeperBackend backend = open(1, network.uri() + "?tickTime=200ms")) {
-      Grant grant = take(backend, "h");
+      // The node stays until the session ends, so no other test uses this name.
+      Grant grant = take(backend, "w");
       try (Disturbance cut = network.cut()) {
         Eventually.holds("it notices", () -> !sessionOf(grant).sessions().isConnected());
         Deadline late = Deadline.in(Backends.TIME, Duration.ofHours(1));
