@@ -46,7 +46,7 @@ final class ThreadHolds {
    * Adds a hold if the current thread already has one; returns whether it has.
    *
    * @throws IllegalStateException if the thread holds the other side of the read-write lock: it
-   *     would wait for itself for ever
+   *     would wait for itself forever
    */
   boolean reenter(String name, Share share) {
     Key key = new Key(name, Thread.currentThread());

@@ -144,7 +144,7 @@ class ShortOfMemoryTest {
   }
 
   @Test
-  void aMemberOfASetThatCannotBeReleasedIsNotKeptForEver() throws Exception {
+  void aMemberOfASetThatCannotBeReleasedIsNotKeptForever() throws Exception {
     store.occupy("b", Duration.ofDays(1));
     intercepted.whenCalledHere("releaseAll", ShortOfMemoryTest::fail);
     assertTrue(engine.multiLock(List.of("a", "b")).tryAcquire().isEmpty());
@@ -153,7 +153,7 @@ class ShortOfMemoryTest {
   }
 
   @Test
-  void anUnusedLeaseThatCannotBeReleasedIsNotKeptForEver() throws Exception {
+  void anUnusedLeaseThatCannotBeReleasedIsNotKeptForever() throws Exception {
     Request request = Request.forAcquire(engine.engine, "a", Share.EXCLUSIVE, RENEWED, null);
     intercepted.whenCalledHere("beginRelease", ShortOfMemoryTest::fail);
     assertThrows(
@@ -170,7 +170,7 @@ class ShortOfMemoryTest {
   }
 
   @Test
-  void aLeaseThatIsHandedOverToAnAbandonedWaitIsNotKeptForEver() throws Exception {
+  void aLeaseThatIsHandedOverToAnAbandonedWaitIsNotKeptForever() throws Exception {
     Lease first = engine.lock("a").acquire();
     Background<Lease> second = waiter();
     intercepted.whenCalledHere(
@@ -268,7 +268,7 @@ class ShortOfMemoryTest {
   }
 
   /**
-   * If the leader did not resign, its lease would be renewed for ever, and nobody else could lead.
+   * If the leader did not resign, its lease would be renewed forever, and nobody else could lead.
    */
   @Test
   void aLeaderWhoseReleaseFailsResignsNevertheless() throws Exception {

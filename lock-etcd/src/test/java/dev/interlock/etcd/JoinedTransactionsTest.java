@@ -228,7 +228,7 @@ class JoinedTransactionsTest {
     assertTrue(second.join().isSucceeded());
   }
 
-  /** Parts that are sent alone could overtake a waiting part for ever. */
+  /** Parts that are sent alone could overtake a waiting part forever. */
   @Test
   void noPartIsSentAloneWhileAnotherWaits() throws Exception {
     JoinedTransactions transactions = new JoinedTransactions(3, later::add);

@@ -26,7 +26,7 @@ import redis.clients.jedis.JedisClientConfig;
  *
  * <p>This is not a pool of commons-pool, for four reasons. Commons-pool does not wake the waiters
  * when a connection breaks. It interrupts them when the pool is closed. If memory runs out while it
- * lends a connection, it counts that connection as lent for ever. And lending a connection takes it
+ * lends a connection, it counts that connection as lent forever. And lending a connection takes it
  * more processor time than we need to encode a request.
  */
 final class LockPool implements Connections, AutoCloseable {

@@ -99,7 +99,7 @@ class LineTest {
     take(holder, held);
     assertBusy(first, kind, LONG_TTL);
     assertTrue(holder.release(held, soon()));
-    assertTrue((Long) redis.call("PTTL", LINE) > 0, "the line would stay for ever");
+    assertTrue((Long) redis.call("PTTL", LINE) > 0, "the line would stay forever");
   }
 
   private void assertBusy(LockBackend waiter, Kind kind, Duration reservation) throws Exception {

@@ -45,7 +45,7 @@ public final class TutorialProvider implements LockProvider {
     pool.setJdbcUrl("jdbc:postgresql://" + server + database);
     pool.setUsername(uri.user().orElse("postgres"));
     pool.setPassword(uri.password().orElse(""));
-    // Half for the connection, half for the answer: without these a driver waits for ever.
+    // Half for the connection, half for the answer: without these a driver waits forever.
     pool.setConnectionTimeout(timeoutMillis);
     pool.setValidationTimeout(timeoutMillis); // or what is only slow is replaced by slower
     pool.addDataSourceProperty("socketTimeout", Math.max(1, timeoutMillis / 1000));

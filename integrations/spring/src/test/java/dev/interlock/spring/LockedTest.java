@@ -188,7 +188,7 @@ class LockedTest {
     }
 
     @Locked("busy")
-    public void waitsForEver() {
+    public void waitsForever() {
       runs.incrementAndGet();
     }
 
@@ -479,7 +479,7 @@ class LockedTest {
       assertTrue(held.isHeld());
       Thread.currentThread().interrupt();
       CancellationException undeclared =
-          assertThrows(CancellationException.class, orders::waitsForEver);
+          assertThrows(CancellationException.class, orders::waitsForever);
       assertInstanceOf(InterruptedException.class, undeclared.getCause());
       assertTrue(Thread.interrupted(), "the interrupt status is lost");
 

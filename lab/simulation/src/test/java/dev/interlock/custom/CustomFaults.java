@@ -855,7 +855,7 @@ final class CustomFaults {
                   }
                 }),
         new Wrong(
-            "first holder shown for ever",
+            "first holder shown forever",
             "The label of a name's first holder is never replaced.",
             script(
                 correct ->
@@ -1108,7 +1108,7 @@ final class CustomFaults {
                 Op.RELEASE)),
         new Wrong(
             "line that never expires",
-            "The last waiter that dies leaves its entry for ever.",
+            "The last waiter that dies leaves its entry forever.",
             replacing(
                 "redis.call('PEXPIRE', KEYS[3], ARGV[4])\n  redis.call('PEXPIRE', KEYS[4], ARGV[4])",
                 "",
@@ -1120,7 +1120,7 @@ final class CustomFaults {
             replacing("if redis.call('ZCARD', KEYS[3]) > 0 then return 0 end\n", "", Op.ACQUIRE)),
         new Wrong(
             "lost place not noticed",
-            "A waiter whose place has expired waits for ever.",
+            "A waiter whose place has expired waits forever.",
             replacing("then return -1 end", "then return 0 end", Op.TAKE)),
         new Wrong(
             "waiter asks too seldom",

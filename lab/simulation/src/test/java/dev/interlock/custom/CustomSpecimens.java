@@ -69,7 +69,7 @@ final class CustomSpecimens {
       plain | remaining time in seconds | ADMIN-01 | shorter than the lease is valid
       both | remaining time ten times | ADMIN-01 | longer than the store granted the lock
       both | inspection from a cache | ADMIN-01 | the holder shown
-      both | first holder shown for ever | ADMIN-01 | the holder shown
+      both | first holder shown forever | ADMIN-01 | the holder shown
       queue | waiters not shown | ADMIN-01 | a waiter is not shown in the queue
       queue | last waiter first | ADMIN-01 | the waiters, in the order of the queue
       both | inspection that renews | ADMIN-01 | the store did not free the lock after the TTL

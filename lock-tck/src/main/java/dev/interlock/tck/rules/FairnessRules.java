@@ -191,7 +191,7 @@ public abstract class FairnessRules extends RuleTest {
 
   @Rule("FAIR-01")
   @Requires(value = Capability.FIFO, absent = true)
-  void aBusyClientCannotKeepAnotherWaitingForEver() throws Exception {
+  void aBusyClientCannotKeepAnotherWaitingForever() throws Exception {
     String name = newName();
     BusyThreads busy = busyClient(client(renewed()), name);
     DistributedLock other = client(renewed()).lock(name);

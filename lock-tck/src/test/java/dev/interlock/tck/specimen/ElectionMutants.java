@@ -65,7 +65,7 @@ final class ElectionMutants {
             .harness(() -> ofElection(CampaignBesideWork::new))
             .refusedBy("ELECT-02", "calls of the work before it has ended")
             .build(),
-        Specimen.mutant("the first leader for ever")
+        Specimen.mutant("the first leader forever")
             .fault("An observer is called for the first leader only.")
             .harness(() -> ofElection(FirstLeader::new))
             .refusedBy("ELECT-03", "an observer was not told of the next leader")

@@ -90,9 +90,9 @@ final class LeaseMutants {
                 "LEASE-08")
             .refusedBy("REL-06", "have left objects in the client")
             .build(),
-        Specimen.mutant("forgotten lease kept")
-            .fault("The client refers to its leases, so a forgotten one is renewed for ever.")
-            .harness(ForgottenLeaseKept::new)
+        Specimen.mutant("abandoned lease kept")
+            .fault("The client refers to its leases, so an abandoned one is renewed forever.")
+            .harness(AbandonedLeaseKept::new)
             .exceptRules("the kept objects and their listener threads vary", "REL-04", "LEASE-08")
             .refusedBy("LEASE-09", "the loss of a forgotten lease")
             .build(),

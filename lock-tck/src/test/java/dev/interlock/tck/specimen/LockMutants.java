@@ -236,7 +236,7 @@ final class LockMutants {
 
     @Override
     public Lease acquire() throws InterruptedException {
-      // not for ever, so that the kit's threads end
+      // not forever, so that the kit's threads end
       for (int i = 0; i < 2; i++) {
         try {
           return super.acquire();

@@ -177,7 +177,7 @@ final class WorkerThread extends Thread {
             release(lease.get(), recorded);
           }
         } catch (InterruptedException | IOException | RuntimeException e) {
-          recorded.release(lease.get()); // or it would be renewed for ever
+          recorded.release(lease.get()); // or it would be renewed forever
           throw e;
         }
       } else {
