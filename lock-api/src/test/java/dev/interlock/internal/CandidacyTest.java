@@ -160,14 +160,14 @@ class CandidacyTest extends EngineFixture {
             journal.add("stop");
           }
         };
-    note(journal, Op.ACQUIRE, "campaign");
+    record(journal, Op.ACQUIRE, "campaign");
     Candidacy candidacy = engine.election("a").start(noted);
     Lease first = work.next();
     store.onNextCall(
         Op.RELEASE,
         () -> {
           journal.add("release");
-          note(journal, Op.ACQUIRE, "campaign");
+          record(journal, Op.ACQUIRE, "campaign");
           store.onNextCall(
               Op.RELEASE,
               () -> {
@@ -188,7 +188,7 @@ class CandidacyTest extends EngineFixture {
     assertNothingLeft();
   }
 
-  private void note(List<String> journal, Op op, String what) {
+  private void record(List<String> journal, Op op, String what) {
     store.onNextCall(op, () -> journal.add(what));
   }
 

@@ -67,7 +67,7 @@ final class BackendOpener {
         readOrDiagnose(requests, diagnosis, login);
       }
       BackendInfo info = EtcdTopology.info(members(requests, presumed));
-      failures.noteAdmission();
+      failures.recordAdmission();
       EtcdBackend backend = new EtcdBackend(info, settings, clients, failures, context);
       opened = true;
       return backend;

@@ -82,11 +82,11 @@ final class Failures {
   }
 
   /**
-   * Notes that the servers have accepted this client. From now on a refused login or TLS handshake
+   * Records that the servers have accepted this client. From now on a refused login or TLS handshake
    * counts as temporary, because passwords and certificates may have changed on one side and not
    * yet on the other.
    */
-  void noteAdmission() {
+  void recordAdmission() {
     admitted = true;
   }
 

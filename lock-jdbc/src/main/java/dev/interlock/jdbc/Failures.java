@@ -40,10 +40,10 @@ final class Failures {
   }
 
   /**
-   * Notes that the database has accepted this client. From now on a refused login counts as
+   * Records that the database has accepted this client. From now on a refused login counts as
    * temporary, because the password may have changed on one side and not yet on the other.
    */
-  void noteAdmission() {
+  void recordAdmission() {
     admitted = true;
   }
 

@@ -132,7 +132,7 @@ final class JdbcBackend implements LockBackend {
     Deadline deadline = Deadline.in(time, context.options().requestTimeout());
     try {
       schema.ensure(requests, deadline);
-      failures.noteAdmission();
+      failures.recordAdmission();
       requests.detectPooler(deadline);
     } catch (InterruptedException e) {
       throw failures.interrupted(e);

@@ -120,7 +120,7 @@ final class JoinedRequest implements Request {
 
   @Override
   public void complete(Object reply) {
-    call.noteAnswer();
+    call.recordAnswer();
     end(reply);
   }
 

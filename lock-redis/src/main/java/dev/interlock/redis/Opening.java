@@ -66,7 +66,7 @@ final class Opening {
       // A Jedis client does not tell its address, but its connections do.
       String display = topology == RedisTopology.SINGLE ? server : endpoint;
       Failures failuresOfRequests = new Failures(topology.info().name(), display, tls);
-      failuresOfRequests.noteAdmission();
+      failuresOfRequests.recordAdmission();
       return new RedisBackend(topology, display, nodes, settings, failuresOfRequests);
     } catch (LockException e) {
       nodes.close();

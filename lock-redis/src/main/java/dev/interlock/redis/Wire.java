@@ -61,7 +61,7 @@ final class Wire {
       return call;
     }
 
-    void noteAnswer() {
+    void recordAnswer() {
       unanswered.decrementAndGet();
     }
 
@@ -218,7 +218,7 @@ final class Wire {
 
   private Object read(Call call) {
     Object reply = read();
-    call.noteAnswer();
+    call.recordAnswer();
     return reply;
   }
 

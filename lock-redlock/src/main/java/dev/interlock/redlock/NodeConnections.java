@@ -69,7 +69,7 @@ final class NodeConnections implements Server {
     boolean isIdentified = false;
     try {
       String run = identify(connection);
-      failures.noteAdmission();
+      failures.recordAdmission();
       isIdentified = true;
       return new Link(connection, run);
     } finally {

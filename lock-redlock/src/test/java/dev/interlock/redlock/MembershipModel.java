@@ -156,7 +156,7 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
       case COMES_BACK -> {
         if (!isRefused(s, c)) {
           s[IN_USE + c] = 1;
-          note(s, c, step.nodes());
+          record(s, c, step.nodes());
         }
       }
       case GOES_IDLE -> s[IN_USE + c] = 0;
@@ -206,10 +206,10 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
         && (members >= 2 || !rules.contains(Rule.MAJORITY_OF_MEMBERS))) {
       s[MEMBERS] |= (byte) (1 << last);
     }
-    note(s, c, reached);
+    record(s, c, reached);
   }
 
-  private void note(byte[] s, int c, int reached) {
+  private void record(byte[] s, int c, int reached) {
     for (int node : LISTS[c]) {
       if ((reached & 1 << node) != 0 && rules.contains(Rule.NOTED)) {
         s[ROLL + node] |= (byte) (reached & s[MEMBERS]);

@@ -75,13 +75,13 @@ class MembershipTest {
   }
 
   private static boolean isListed(RedisServer node, RedisServer on) throws Exception {
-    return noted(on, node) != null;
+    return listing(on, node) != null;
   }
 
   /** Whether its listing is too old to count; the next exchange of listings removes it. */
   private static boolean isForgotten(RedisServer node, RedisServer on, Duration maxTtl)
       throws Exception {
-    String line = noted(on, node);
+    String line = listing(on, node);
     return line != null && now(on) - millis(line) > maxTtl.toMillis();
   }
 
@@ -140,11 +140,11 @@ class MembershipTest {
         Future<?> use = use(backend);
         eventually("its quarantine is over", () -> isOver(d));
         for (int looks = 0; looks < 4; looks++) {
-          String before = noted(a, b);
+          String before = listing(a, b);
           eventually(
               "the newcomer has looked again",
               () -> {
-                String line = noted(a, b);
+                String line = listing(a, b);
                 return line != null && line.contains("localhost") && !line.equals(before);
               });
           assertNull(d.call("HGET", RECORD, "run"));
@@ -252,13 +252,13 @@ class MembershipTest {
       assumeTrue(first.canSetClock() || Testbed.requiresAll(), "a wrong clock needs a C compiler");
       var unused = use(backend);
       eventually("it knows itself", () -> isListed(first, first));
-      String before = noted(first, first);
+      String before = listing(first, first);
       first.setClock(Duration.ZERO);
       assertTrue(up(first) < 0, "the clock was not set back");
       Backends.open(others.uri() + QUERY + "2s").close();
       eventually(
-          "what it noted in the future is forgotten",
-          () -> isListed(first, first) && millis(noted(first, first)) < millis(before));
+          "its listing in the future is dropped",
+          () -> isListed(first, first) && millis(listing(first, first)) < millis(before));
     }
   }
 
@@ -278,7 +278,7 @@ class MembershipTest {
   }
 
   /** Returns the time of the last listing of {@code node} that {@code on} remembers, or null. */
-  private static @Nullable String noted(RedisServer on, RedisServer node) throws Exception {
+  private static @Nullable String listing(RedisServer on, RedisServer node) throws Exception {
     return (String) on.call("HGET", RECORD, "node " + node.info("server", "run_id"));
   }
 }

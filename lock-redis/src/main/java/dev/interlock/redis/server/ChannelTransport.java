@@ -40,7 +40,7 @@ final class ChannelTransport extends Transport {
   }
 
   /** Called when the selector has selected the channel. */
-  void noteReady() {
+  void recordReady() {
     ready = true;
   }
 

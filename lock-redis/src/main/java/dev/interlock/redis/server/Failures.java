@@ -80,7 +80,7 @@ public final class Failures {
    * Records that the servers have accepted this client's login. A login or TLS handshake that is
    * refused later may pass: passwords or certificates are being changed, on one side first.
    */
-  public void noteAdmission() {
+  public void recordAdmission() {
     admitted = true;
   }
 

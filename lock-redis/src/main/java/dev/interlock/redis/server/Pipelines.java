@@ -126,7 +126,7 @@ public final class Pipelines implements AutoCloseable {
   /** Marks the channels that can be read, and completes the closing of others. */
   void selectNow() {
     try {
-      selector.selectNow(Pipelines::noteReady);
+      selector.selectNow(Pipelines::recordReady);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -233,8 +233,8 @@ public final class Pipelines implements AutoCloseable {
     return false;
   }
 
-  private static void noteReady(SelectionKey key) {
-    ((ChannelTransport) key.attachment()).noteReady();
+  private static void recordReady(SelectionKey key) {
+    ((ChannelTransport) key.attachment()).recordReady();
   }
 
   /** Waits for replies, or for {@link #wake}. Does not wait if the time is 0. */
@@ -242,9 +242,9 @@ public final class Pipelines implements AutoCloseable {
     selecting = true;
     try {
       if (nanos <= 0 || mustLook) {
-        selector.selectNow(Pipelines::noteReady);
+        selector.selectNow(Pipelines::recordReady);
       } else {
-        selector.select(Pipelines::noteReady, TimeUnit.NANOSECONDS.toMillis(nanos) + 1);
+        selector.select(Pipelines::recordReady, TimeUnit.NANOSECONDS.toMillis(nanos) + 1);
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);

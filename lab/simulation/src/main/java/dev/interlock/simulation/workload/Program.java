@@ -783,7 +783,7 @@ public final class Program implements Runnable {
     Ending ending = op.ending();
     if (ending == Ending.FORGET && machine.forget(lease)) {
       observed.forEach(one -> one.minHoldUntil = 0);
-      journal.note(machine, observed.get(0) + " forgotten");
+      journal.note(machine, observed.get(0) + " abandoned");
       return;
     }
     if (ending == Ending.ELSEWHERE) {
