@@ -10,15 +10,15 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The places in the program where leases were acquired, for the warning about a forgotten lease.
+ * The places in the program where leases were acquired, for the warning about an abandoned lease.
  *
  * <p>Walking the stack costs more than the rest of an uncontended acquisition inside this process,
  * and it cannot be done later. So the client records the first acquisitions of a name and, like
- * Netty's leak detector, a random sample of the later ones. Once a lease of a name was forgotten,
+ * Netty's leak detector, a random sample of the later ones. Once a lease of a name was abandoned,
  * it records all acquisitions of that name.
  *
  * <p>Names are counted by hash, so that memory does not grow with their number. Names that share a
- * counter are sampled less often, unless a lease of one of them was forgotten.
+ * counter are sampled less often, unless a lease of one of them was abandoned.
  */
 final class CallSites {
 

@@ -298,7 +298,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       long at = now + validity.slept(wall, now); // by whichever clock has advanced further
       if (isRenewalDue(at)) {
         for (LeaseState lease : leases) {
-          lease.abandonIfDropped();
+          lease.abandonIfUnreleasable();
         }
         if (renewalInFlight == null && isRenewed()) {
           engine.renewer.add(this);

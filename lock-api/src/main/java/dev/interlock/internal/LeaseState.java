@@ -227,7 +227,7 @@ final class LeaseState implements Observers.Subject {
     }
   }
 
-  // --- dropped leases -------------------------------------------------------------------------
+  // --- abandoned leases -----------------------------------------------------------------------
 
   ProgramHold hold() {
     return hold;
@@ -239,8 +239,8 @@ final class LeaseState implements Observers.Subject {
   }
 
   /** Abandons this lease if it can no longer be released. Under the monitor. */
-  void abandonIfDropped() {
-    String why = phase == LeasePhase.HELD ? hold.whyDropped() : null;
+  void abandonIfUnreleasable() {
+    String why = phase == LeasePhase.HELD ? hold.whyAbandoned() : null;
     if (why != null) {
       abandonNow(why);
     }
@@ -260,7 +260,7 @@ final class LeaseState implements Observers.Subject {
       return;
     }
     term.abandon(grant.validity());
-    hold.reportDropped(engine, name(), why);
+    hold.reportAbandoned(engine, name(), why);
   }
 
   // --- its loss -------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ final class LeaseTerm {
   /** Whether the program wants the lease to be renewed in the background. */
   private boolean renewed = true;
 
-  /** Whether renewal has ended because the program dropped the lease, or the store has ended it. */
+  /** Whether renewal has ended because the program abandoned the lease, or the store has ended it. */
   private boolean renewalStopped;
 
   /** Whether only the client keeps the lease, for its minimum hold. */
@@ -149,7 +149,7 @@ final class LeaseTerm {
               + " ms more than the monotonic clock; the machine slept");
     }
     if (renewalStopped && !kept) {
-      return new End(LossReason.ABANDONED, "it was dropped without being released");
+      return new End(LossReason.ABANDONED, "it was abandoned without being released");
     }
     return new End(
         LossReason.EXPIRED,

@@ -4,8 +4,8 @@ import java.lang.ref.Reference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The hold of the program on a lease: through a handle, which it may drop, and sometimes by a
- * thread, which may end. In both cases the lease will not be released.
+ * The hold of the program on a lease: through a handle, which may become unreachable, and
+ * sometimes by a thread, which may end. In both cases the program has abandoned the lease.
  */
 final class ProgramHold {
 
@@ -27,8 +27,8 @@ final class ProgramHold {
     callSite = site;
   }
 
-  /** Returns the reason why the lease will not be released; null if it still may be. */
-  @Nullable String whyDropped() {
+  /** Returns the reason why the lease cannot be released any more; null if it can. */
+  @Nullable String whyAbandoned() {
     if (owner != null && !owner.isAlive()) {
       return "its thread ended while holding it";
     }
@@ -37,8 +37,8 @@ final class ProgramHold {
   }
 
   /** Queues a warning, and records all call sites of the name from now on. */
-  void reportDropped(Engine engine, String name, String why) {
-    engine.callSites.rememberAll(name);
+  void reportAbandoned(Engine engine, String name, String why) {
+    engine.callSites.recordAll(name);
     Object site = callSite;
     engine.leaseLog.enqueue(
         () ->

@@ -114,7 +114,7 @@ final class ThreadHolds {
         hold.state.ensureHeld();
       }
     } finally {
-      Reference.reachabilityFence(hold); // until here, the lease must not look dropped
+      Reference.reachabilityFence(hold); // until here, the lease must not look abandoned
     }
   }
 

@@ -67,7 +67,7 @@ class CallSitesTest {
   }
 
   @Test
-  void allAreRecordedOnceALeaseOfTheNameWasForgotten() {
+  void allAreRecordedOnceALeaseOfTheNameWasAbandoned() {
     recorded("a", LATER);
     sites.rememberAll("a");
     for (int i = 0; i < LATER; i++) {

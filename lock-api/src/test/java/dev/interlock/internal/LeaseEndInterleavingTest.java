@@ -62,8 +62,8 @@ class LeaseEndInterleavingTest extends EngineFixture {
   }
 
   @Test
-  void aRenewalInFlightIsTheLastOfALeaseThatIsDroppedMeanwhile() throws Exception {
-    LeaseState dropped =
+  void aRenewalInFlightIsTheLastOfALeaseThatIsAbandonedMeanwhile() throws Exception {
+    LeaseState abandoned =
         Objects.requireNonNull(
             BlockingAcquisition.acquire(engine.acquirer, acquireRequest(RENEWED), held -> held));
     Lease other = engine.lock("b").acquire();
@@ -71,7 +71,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
     time.advance(INTERVAL);
     gate.awaitArrival();
-    dropped.abandon("the test dropped it");
+    abandoned.abandon("the test abandoned it");
     gate.open();
     next(events, LockEvent.Renewed.class);
     time.advance(INTERVAL);
@@ -85,7 +85,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
     LeaseState lease =
         Objects.requireNonNull(
             BlockingAcquisition.acquire(engine.acquirer, acquireRequest(options), held -> held));
-    lease.abandon("the test dropped it");
+    lease.abandon("the test abandoned it");
     assertEquals(MAX_HOLD, lease.remaining());
   }
 

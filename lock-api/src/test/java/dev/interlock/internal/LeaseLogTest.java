@@ -74,9 +74,9 @@ class LeaseLogTest extends EngineFixture {
   @Test
   void aLogThatBlocksDoesNotStopTheTimer() throws Exception {
     blockAt("was never released");
-    Background<Boolean> dropping = inBackground(() -> engine.lock("dropped").asLock().tryLock());
-    assertTrue(dropping.get());
-    dropping.thread.join();
+    Background<Boolean> abandoning = inBackground(() -> engine.lock("abandoned").asLock().tryLock());
+    assertTrue(abandoning.get());
+    abandoning.thread.join();
     Lease lease = engine.lock("a").acquire();
     try {
       advanceUntil("the log to block", () -> blocked.getCount() == 0);

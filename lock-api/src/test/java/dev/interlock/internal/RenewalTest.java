@@ -260,7 +260,7 @@ class RenewalTest extends EngineFixture {
     assertEquals(LossReason.ABANDONED, lost.loss().reason());
     for (int i = 0; i < 50 * CallSites.SAMPLING_INTERVAL; i++) {
       assertNotNull(
-          engine.engine.callSites.sample("a"), "a name that was forgotten once is not looked at");
+          engine.engine.callSites.sample("a"), "the call site is not recorded although a lease of the name was abandoned");
     }
   }
 

@@ -559,7 +559,7 @@ final class EtcdBackend implements QueueingBackend {
     if (entry == null || entry.session().hasEnded() || entry.hasLeftSession()) {
       return false;
     }
-    sessions.abandon(
+    sessions.endEarly(
         entry.session(), "etcd refuses to delete " + entry.key() + ": " + refusal.getMessage());
     return true;
   }

@@ -210,7 +210,7 @@ final class Sessions implements AutoCloseable {
    *
    * @param why the reason, for the log and for the holders of the lost leases
    */
-  void abandon(Session session, String why) {
+  void endEarly(Session session, String why) {
     log.warn("{}; ending the session instead, so all leases on it are lost", why);
     end(session, "it was ended: " + why);
     revoke(session.lease());

@@ -35,7 +35,7 @@ import java.util.function.Supplier;
  *       LeaderZooKeeperServer.checkIfValidGlobalSession} of ZooKeeper 3.9). A server that changes
  *       its leader closes all connections, so what is committed over this one is committed by the
  *       leader that was asked. The driver fails a request with a lost connection only after it has
- *       abandoned that connection, so the next connection begins after the request was sent.
+ *       closed that connection, so the next connection begins after the request was sent.
  * </ul>
  *
  * <p>The usual age of the leader's last contact is always subtracted, so that the validity after a

@@ -220,7 +220,7 @@ final class Sessions {
    *
    * @param why the reason, for the log and for the holders of the lost leases
    */
-  void abandon(Session session, String why) {
+  void endEarly(Session session, String why) {
     if (session != current || session.hasEnded()) {
       return;
     }

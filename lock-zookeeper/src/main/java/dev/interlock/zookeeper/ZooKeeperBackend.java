@@ -422,7 +422,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     if (refusedFor.compareTo(session.timeout()) >= 0) {
       session
           .sessions()
-          .abandon(
+          .endEarly(
               session,
               "the servers refuse to delete this client's node at "
                   + lockPath(claim)

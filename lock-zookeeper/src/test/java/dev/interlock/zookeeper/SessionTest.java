@@ -339,7 +339,7 @@ class SessionTest {
       assertTrue(backend.endSession(waiter, Duration.ofSeconds(19), refusal));
       assertEquals(Map.of(), lost);
       assertTrue(backend.endSession(waiter, Duration.ofSeconds(20), refusal));
-      Eventually.holds("the session is abandoned", () -> lost.containsKey(bystander));
+      Eventually.holds("the session is ended", () -> lost.containsKey(bystander));
     }
   }
 

@@ -64,7 +64,7 @@ final class ObservedAcquisition {
             .parentObservation(parent)
             .start();
     ObservedHold observed = new ObservedHold(holdContext, hold);
-    // The listener must not refer to the lease: a lease that the program drops has to become
+    // The listener must not refer to the lease: a lease that the program abandons has to become
     // unreachable.
     lease.onEvent(observed);
     return observed;

@@ -247,8 +247,8 @@ class LockMetricsTest {
   }
 
   @Test
-  void aLeaseThatTheProgramDropsIsCountedAsAbandoned() throws Exception {
-    WeakReference<Lease> dropped = new WeakReference<>(client.lock("a").acquire());
+  void aLeaseThatTheProgramAbandonsIsCounted() throws Exception {
+    WeakReference<Lease> abandoned = new WeakReference<>(client.lock("a").acquire());
     assertEquals(1, recorded.gauge("interlock.held", "exclusive"));
     advance(2);
     Lease witness = client.lock("b").acquire();
@@ -257,9 +257,9 @@ class LockMetricsTest {
         "the lease is unreachable",
         () -> {
           System.gc();
-          return dropped.get() == null;
+          return abandoned.get() == null;
         });
-    // The check of the dropped lease was due before the renewal of the witness.
+    // The check of the abandoned lease was due before the renewal of the witness.
     clock.advance(TTL.dividedBy(3));
     awaitEvent(LockEvent.Renewed.class);
     clock.advance(TTL.dividedBy(3));

@@ -43,7 +43,7 @@ class MutantsTest {
           Map.entry("listing of one page", NAMES),
           Map.entry("every name remembered", HEAP),
           Map.entry("expired lease remembered", HEAP),
-          Map.entry("forgotten lease kept", HEAP),
+          Map.entry("abandoned lease kept", HEAP),
           Map.entry("thread per lease", THREADS),
           Map.entry("one thread for all listeners", THREADS),
           Map.entry("loss signalled twice", THREADS),

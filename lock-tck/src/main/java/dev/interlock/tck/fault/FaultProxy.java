@@ -218,7 +218,7 @@ public final class FaultProxy implements AutoCloseable {
 
   /**
    * Holds back bytes as {@link #hold} does, but only on the connections that are open now. If a
-   * client abandons such a connection and opens another one, its old requests arrive when the fault
+   * client closes such a connection and opens another one, its old requests arrive when the fault
    * ends.
    *
    * @param direction which bytes are held back

@@ -756,7 +756,7 @@ public abstract class LeaseRules extends RuleTest {
   // --- LEASE-09, LEASE-10 ---
 
   /**
-   * Acquires a lock, drops the lease, and returns the reason of the loss that the client reports.
+   * Acquires a lock, abandons the lease, and returns the reason of the loss that the client reports.
    */
   static final class Forget implements RemoteTask {
     @Override
@@ -787,7 +787,7 @@ public abstract class LeaseRules extends RuleTest {
   }
 
   @Rule("LEASE-09")
-  void aForgottenLeaseEndsAndTheLogNamesItsCallSite() throws Exception {
+  void anAbandonedLeaseEndsAndTheLogNamesItsCallSite() throws Exception {
     OtherProcess forgetful = separateProcess(renewed());
     Duration limit = renewed().ttl().multipliedBy(2).plus(bound().multipliedBy(2));
     int attempts = 3; // on a busy machine the lease may end before its first renewal is due
@@ -797,14 +797,14 @@ public abstract class LeaseRules extends RuleTest {
       name = newName();
       reason = forgetful.call(limit.plus(bound()), Forget.class, name, limit.toString());
     } while (reason.equals("EXPIRED") && --attempts > 0);
-    assertEquals("ABANDONED", reason, "the loss of a forgotten lease");
+    assertEquals("ABANDONED", reason, "the loss of an abandoned lease");
     assertTrue(
         forgetful.log().contains("acquireAndForget"),
         () -> "no warning names the method that acquired the lease: " + forgetful.log());
     acquireWithin(
             renewed().ttl().plus(bound()),
             client().lock(name),
-            "the lock of a forgotten lease was not freed")
+            "the lock of an abandoned lease was not freed")
         .release();
   }
 

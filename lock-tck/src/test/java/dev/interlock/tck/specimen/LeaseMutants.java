@@ -94,7 +94,7 @@ final class LeaseMutants {
             .fault("The client refers to its leases, so an abandoned one is renewed forever.")
             .harness(AbandonedLeaseKept::new)
             .exceptRules("the kept objects and their listener threads vary", "REL-04", "LEASE-08")
-            .refusedBy("LEASE-09", "the loss of a forgotten lease")
+            .refusedBy("LEASE-09", "the loss of an abandoned lease")
             .build(),
         Specimen.mutant("sleep not noticed")
             .fault("The client reads only the monotonic clock.")
@@ -371,8 +371,8 @@ final class LeaseMutants {
     }
   }
 
-  static final class ForgottenLeaseKept extends MemoryMutant {
-    ForgottenLeaseKept() {
+  static final class AbandonedLeaseKept extends MemoryMutant {
+    AbandonedLeaseKept() {
       super(right -> right, Keeping::new);
     }
 

@@ -328,7 +328,7 @@ public final class Machine implements Platform {
   }
 
   /**
-   * Clears the engine's references to the lease, as if the program had dropped it and it had been
+   * Clears the engine's references to the lease, as if the program had abandoned it and it had been
    * collected.
    *
    * @return whether the engine had a reference
