@@ -10,8 +10,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The turn of a head of the local queue. It makes attempts until the store grants the lock, the
- * deadline passes, or the store has failed for longer than the outage time-out. Used once.
+ * The attempts of one head of the local queue, until the store grants the lock, the deadline passes,
+ * or the store has failed for longer than the outage time-out. Used once.
  */
 abstract class AcquireLoop {
 
@@ -55,7 +55,7 @@ abstract class AcquireLoop {
       throw e;
     } finally {
       close();
-      contender.endTurn(leavesPlace);
+      contender.detachHead(leavesPlace);
     }
   }
 

@@ -25,8 +25,8 @@ final class Acquirer {
   }
 
   /**
-   * Acquires the lock from the store, and then ends the turn unless the lease takes all of the
-   * name. Called by the head of the local queue.
+   * Acquires the lock from the store, and then promotes the next waiter unless the lease takes all
+   * of the name. Called by the head of the local queue.
    */
   @Nullable LeaseState contend(Request request) throws InterruptedException {
     LeaseState lease = null;
@@ -35,7 +35,7 @@ final class Acquirer {
       lease = run(queues.of(request.name()).contenderFor(request, holdings), request);
     } finally {
       if (lease == null) {
-        holdings.endTurn(request.name());
+        holdings.promoteNext(request.name());
       } else if (!lease.grant().isWhole()) {
         admitOthers(lease);
       }
@@ -66,7 +66,7 @@ final class Acquirer {
               ? new QueueingLoop(store, contender, request)
               : new PollingLoop(contender, request);
     } catch (Throwable e) {
-      contender.endTurn(false);
+      contender.detachHead(false);
       throw e;
     }
     try {
@@ -97,9 +97,9 @@ final class Acquirer {
       Timer.logFailure("admitting readers", e);
     }
     try {
-      holdings.endTurn(lease.name());
+      holdings.promoteNext(lease.name());
     } catch (Throwable e) {
-      Timer.logFailure("starting the turn of the next head", e);
+      Timer.logFailure("promoting the next head", e);
     }
   }
 

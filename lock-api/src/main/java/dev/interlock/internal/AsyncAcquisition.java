@@ -42,7 +42,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
       if (!wait.enter()) {
         wait.timeOutAt(request.deadline());
       } else if (!wait.onHead()) {
-        acquirer.holdings.endTurn(request.name());
+        acquirer.holdings.promoteNext(request.name());
       }
     } catch (LockConfigurationException e) {
       fail(e);
@@ -67,7 +67,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
   }
 
   @Override
-  void endTurn() {
+  void leaveQueue() {
     // A lease that was handed off to this wait is delivered to the future, which does not take it.
     var unused = wait.abandon();
   }

@@ -57,8 +57,8 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   abstract void releaseUnused(T acquired);
 
-  /** Called instead of {@link #work} if that will not begin. */
-  void endTurn() {}
+  /** Leaves the local queue; called instead of {@link #work} if that will not begin. */
+  void leaveQueue() {}
 
   /** Completes the future; false if it does not take the lease. */
   boolean deliver(@Nullable T acquired) {
@@ -88,7 +88,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     return future;
   }
 
-  /** Submits the work; false if that failed: {@link #endTurn} is then left to the caller. */
+  /** Submits the work; false if that failed: {@link #leaveQueue} is then left to the caller. */
   final boolean execute(Executor threads) {
     try {
       engine.timer.schedule(this, request.threadDeadline().nanos());
@@ -117,7 +117,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   private void cancel() {
     if (tryBegin()) {
-      endTurn();
+      leaveQueue();
     } else if (!hasAnswer) {
       var unused = interruptible.cancel(true);
     }
@@ -129,7 +129,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   @Override
   final void fire(long now) {
     if (tryBegin()) {
-      endTurn();
+      leaveQueue();
       fail(engine.unavailable(request.name(), "no thread was free in time to ask the store", null));
     }
   }

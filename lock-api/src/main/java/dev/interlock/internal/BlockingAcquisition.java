@@ -66,7 +66,7 @@ final class BlockingAcquisition<R> {
       } else {
         lease = tryBesideQueue();
         if (lease == null) {
-          lease = awaitTurn();
+          lease = awaitInQueue();
         }
       }
       if (lease == null) {
@@ -121,7 +121,7 @@ final class BlockingAcquisition<R> {
     }
   }
 
-  private @Nullable LeaseState awaitTurn() throws InterruptedException {
+  private @Nullable LeaseState awaitInQueue() throws InterruptedException {
     LocalWait wait = new LocalWait(acquirer, request, null);
     boolean isHead;
     try {

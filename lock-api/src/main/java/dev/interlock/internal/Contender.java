@@ -25,7 +25,7 @@ final class Contender {
   private enum Phase {
     /** A head makes attempts. */
     SERVED,
-    /** The head has left, and the next one has not begun its turn. */
+    /** The head has left, and the next one has not begun. */
     UNSERVED,
     /** No head will continue the attempts. */
     ENDED
@@ -82,7 +82,7 @@ final class Contender {
   /** Null once the store has answered. */
   private volatile @Nullable Outage outage;
 
-  /** Creates a contender; the turn of its first head begins now. */
+  /** Creates a contender for its first head. */
   Contender(Holdings holdings, LocalQueue queue, Request first) {
     this.holdings = holdings;
     this.engine = holdings.engine;
@@ -101,11 +101,11 @@ final class Contender {
   // --- its heads --------------------------------------------------------------------------------
 
   /**
-   * Ends the turn of the head.
+   * Ends the service by the current head.
    *
    * @param leavesPlace whether the next head may continue the attempt in the store's queue
    */
-  void endTurn(boolean leavesPlace) {
+  void detachHead(boolean leavesPlace) {
     try {
       if (!leavesPlace || !hasPlace()) {
         endAttempt();
@@ -127,7 +127,7 @@ final class Contender {
     return true;
   }
 
-  /** Begins the turn of the next head; false if the contender has ended. */
+  /** Lets the next head continue; false if the contender has ended. */
   boolean resume(Request next) {
     boolean resumed = transition(Phase.UNSERVED, Phase.SERVED);
     cancelPlaceTimeout();

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>One thread does all of this in turn, so the work ends before the release, and the release
  * before the next campaign. Neither the work nor the store can end the thread: a failure is
- * recorded and logged, and the next turn follows after a pause.
+ * recorded and logged, and the next campaign follows after a pause.
  *
  * <p>Only campaigns, work and pauses are interrupted. An interrupted release would not be
  * confirmed, and the next leader would have to wait for the TTL.
@@ -73,7 +73,7 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
   private final LeaderElection.LeaderWork work;
   private final Thread thread;
 
-  /** Ends the pauses between turns; signalled on withdrawal. */
+  /** Ends the pauses between campaigns; signalled on withdrawal. */
   private final WakeUp pauses;
 
   private final Backoff backoff;
@@ -147,9 +147,9 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
       while (!isOver()) {
         boolean pauses = true;
         try {
-          pauses = takeTurn();
+          pauses = campaignAndLead();
         } catch (Throwable e) {
-          Timer.logFailure("the turn of a candidate", e);
+          Timer.logFailure("the campaign of a candidate", e);
         }
         if (pauses && !isOver()) {
           pause();
@@ -167,7 +167,7 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
   }
 
   /** Campaigns once, and leads if elected. Returns whether a pause follows. */
-  private boolean takeTurn() {
+  private boolean campaignAndLead() {
     Leadership elected = campaign();
     if (elected == null) {
       return true;

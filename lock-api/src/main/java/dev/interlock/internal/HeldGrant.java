@@ -527,22 +527,22 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
    * Ends leases as lost, unless their release is in flight. Under the monitor, each loss is
    * recorded and queued for its future and its listeners. Then this thread starts those, each on a
    * thread of its own, runs the client's own reactions, undoes what may remain on the store, and
-   * begins the next head's turn.
+   * promotes the next head.
    *
    * @param verdict returns the loss of a lease, or null if it is not lost; called under the monitor
    * @return whether the grant has ended with its leases
    */
   boolean endLost(Function<LeaseState, @Nullable LeaseLostException> verdict) {
     List<Loss> losses = new ArrayList<>(leases.length);
-    boolean endsTurn = false;
+    boolean promotesNext = false;
     boolean hasEnded;
     synchronized (this) {
       for (LeaseState lease : leases) {
         LeaseLostException why = lease.isOpen() ? verdict.apply(lease) : null;
         if (why != null) {
           losses.add(new Loss(lease, why));
-          // A release in progress ends the turn itself.
-          endsTurn |= isWhole() && lease.isLive();
+          // A release in progress promotes the next head itself.
+          promotesNext |= isWhole() && lease.isLive();
           lease.markLost(why);
         }
       }
@@ -561,8 +561,8 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       if (hasEnded) {
         undoOnStore(losses.get(0).why().reason());
       }
-      if (endsTurn) {
-        holdings.endTurn(name());
+      if (promotesNext) {
+        holdings.promoteNext(name());
       }
     }
     return hasEnded;

@@ -65,9 +65,9 @@ final class Holdings implements Engine.Ledger {
     }
   }
 
-  /** Makes the next waiter the head when the current head is done. */
-  void endTurn(String name) {
-    queues.of(name).endTurn();
+  /** Ends the current head, and makes the next waiter the head. */
+  void promoteNext(String name) {
+    queues.of(name).promoteNext();
     engine.signalEnd();
   }
 

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * The waiters of one client for one name, in the order of their arrival.
  *
  * <p>One of them at a time is the head: it contends on the store, or holds the lock. So any number
- * of waiting threads is one contender to the store. The head leaves by {@link #endTurn}, which
+ * of waiting threads is one contender to the store. The head leaves by {@link #promoteNext}, which
  * makes the next waiter the head. After a handoff the waiter that took the lease over is the head,
  * and the grant stays. A queue without a head is empty. It is kept for the next head or ends; a
  * queue that has ended accepts no more heads and waiters.
@@ -32,9 +32,9 @@ final class LocalQueue {
     long enteredAt();
 
     /**
-     * Makes the waiter the head, which must {@link LocalQueue#endTurn end its turn} later.
+     * Makes the waiter the head, which must call {@link LocalQueue#promoteNext} later.
      *
-     * @return false if it no longer waits: the caller then ends the turn
+     * @return false if it no longer waits: the caller then promotes the next waiter
      */
     boolean onHead();
 
@@ -276,8 +276,8 @@ final class LocalQueue {
 
   // --- its head ---------------------------------------------------------------------------------
 
-  /** Ends the head's turn. Called by the head. */
-  void endTurn() {
+  /** Ends the current head, and makes the next waiter the head. Called by the head. */
+  void promoteNext() {
     // A loop, not a recursion: more waiters may have ended than a stack is deep.
     while (true) {
       Waiter next;

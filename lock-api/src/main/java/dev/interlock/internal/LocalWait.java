@@ -36,8 +36,8 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   /**
    * Creates a wait that is in no queue yet.
    *
-   * @param onDecision called by the thread that makes the decision; returns false if a head does
-   *     not take its turn; null if a thread waits for the decision
+   * @param onDecision called by the thread that makes the decision; returns false if the head will
+   *     not contend; null if a thread waits for the decision
    */
   LocalWait(Acquirer acquirer, Request request, @Nullable BooleanSupplier onDecision) {
     this.acquirer = acquirer;
@@ -127,7 +127,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   }
 
   /**
-   * Ends the wait without a lease. A head passes its turn on.
+   * Ends the wait without a lease. A head promotes the next waiter.
    *
    * @return the lease that was handed off to it before, which the caller must release
    */
@@ -135,7 +135,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
     if (decision.complete(Decision.ABANDONED)) {
       leave();
     } else if (isHead()) {
-      acquirer.holdings.endTurn(request.name());
+      acquirer.holdings.promoteNext(request.name());
     }
     return decision.join() instanceof LeaseState lease ? lease : null;
   }

@@ -97,7 +97,7 @@ final class Release {
       if (last) {
         grant.holdings().remove(grant);
       }
-      endTurn();
+      promoteNext();
     }
   }
 
@@ -198,7 +198,7 @@ final class Release {
         try {
           end(outcome);
         } finally {
-          endTurn();
+          promoteNext();
         }
       }
     }
@@ -231,13 +231,13 @@ final class Release {
     try {
       return releaseOrLeave(latest);
     } finally {
-      endTurn();
+      promoteNext();
     }
   }
 
-  private void endTurn() {
+  private void promoteNext() {
     if (grant.isWhole()) {
-      grant.holdings().endTurn(grant.name());
+      grant.holdings().promoteNext(grant.name());
     }
   }
 

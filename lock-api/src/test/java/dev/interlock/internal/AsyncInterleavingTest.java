@@ -75,7 +75,7 @@ class AsyncInterleavingTest extends EngineFixture {
   }
 
   @Test
-  void setsThatWaitDoNotKeepAFutureAheadOfThemFromItsTurn() throws Exception {
+  void setsThatWaitDoNotKeepAFutureAheadOfThemWaiting() throws Exception {
     Lease lease = acquire(RENEWED);
     // Other settings, so that no lease is handed off to it and it must ask the store on a thread.
     CompletableFuture<Lease> ahead = engine.lock("a", like(FIXED)).acquireAsync();

@@ -561,8 +561,8 @@ class CandidacyTest extends EngineFixture {
             }
           };
       Candidacy candidacy = engine.election("a").start(counted);
-      int turns = i % 4;
-      advanceUntil("some turns", () -> store.calls(Op.ACQUIRE) >= before + turns);
+      int campaigns = i % 4;
+      advanceUntil("some campaigns", () -> store.calls(Op.ACQUIRE) >= before + campaigns);
       candidacy.close();
       assertNothingLeft();
     }

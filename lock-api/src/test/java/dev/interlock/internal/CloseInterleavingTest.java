@@ -231,9 +231,9 @@ class CloseInterleavingTest extends EngineFixture {
 
     @Override
     public boolean onHead() {
-      // A head that finds its client closed ends its turn.
+      // A head that finds its client closed promotes the next waiter.
       closed = true;
-      engine.holdings.endTurn("a");
+      engine.holdings.promoteNext("a");
       return true;
     }
 

@@ -118,7 +118,7 @@ class LocalQueueLincheckTest {
       return waiter != null && queues.of(NAME).leave(waiter);
     }
 
-    /** Only a head ends its turn, and there is only one. */
+    /** Only a head promotes the next, and there is only one. */
     @Operation(nonParallelGroup = "head")
     public void pass() {
       // A thread that has just become the head is about to say so.
@@ -131,7 +131,7 @@ class LocalQueueLincheckTest {
     }
 
     void pass(LocalQueue.Index passed) {
-      passed.of(NAME).endTurn();
+      passed.of(NAME).promoteNext();
     }
 
     @Operation(nonParallelGroup = "head")
@@ -147,7 +147,7 @@ class LocalQueueLincheckTest {
     }
   }
 
-  /** A queue whose head ends its turn twice, which the check must find. */
+  /** A queue whose head promotes the next twice, which the check must find. */
   public static class QueueWithADoublePass extends TestedQueue {
     @Override
     void pass(LocalQueue.Index passed) {

@@ -35,7 +35,7 @@ class LocalQueueRaceTest extends EngineFixture {
                       hadTwoHeads.set(true);
                     }
                     heads.decrementAndGet();
-                    queues.of("a").endTurn();
+                    queues.of("a").promoteNext();
                   }
                 }
               }));
@@ -78,9 +78,9 @@ class LocalQueueRaceTest extends EngineFixture {
     assertEquals(0, cleared);
   }
 
-  /** Spins for a time that depends on the turn. */
-  private static void spin(int turn) {
-    for (int i = turn % 64; i > 0; i--) {
+  /** Spins for a time that depends on the round. */
+  private static void spin(int round) {
+    for (int i = round % 64; i > 0; i--) {
       Thread.onSpinWait();
     }
   }

@@ -162,7 +162,7 @@ class LossInterleavingTest {
 
     @Override
     public boolean onHead() {
-      engine.holdings.endTurn("a");
+      engine.holdings.promoteNext("a");
       return true;
     }
 

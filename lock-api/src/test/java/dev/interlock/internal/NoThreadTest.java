@@ -60,14 +60,14 @@ class NoThreadTest extends EngineFixture {
   }
 
   @Test
-  void aCancelledFutureEndsItsTurnAtOnce() throws Exception {
+  void aCancelledFutureLeavesTheNameFreeAtOnce() throws Exception {
     CompletableFuture<Lease> future = client.lock("free").acquireAsync();
     assertTrue(future.cancel(false));
     assertFree();
   }
 
   @Test
-  void aFutureThatTheProgramCompletesEndsItsTurnAtOnce() throws Exception {
+  void aFutureThatTheProgramCompletesLeavesTheNameFreeAtOnce() throws Exception {
     CompletableFuture<Lease> future = client.lock("free").acquireAsync();
     assertTrue(future.completeExceptionally(new IllegalStateException("had enough")));
     assertFree();

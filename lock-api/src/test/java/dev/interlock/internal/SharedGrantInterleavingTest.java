@@ -113,7 +113,7 @@ class SharedGrantInterleavingTest {
 
     @Override
     public boolean onHead() {
-      engine.holdings.endTurn("a");
+      engine.holdings.promoteNext("a");
       fail();
       return true;
     }

@@ -103,7 +103,7 @@ class ShortOfMemoryTest {
   void aWaitThatFailsAtItsBeginningLeavesTheQueue() throws Exception {
     Lease first = engine.lock("a").acquire();
     intercepted.whenCalledHere(
-        "awaitTurn", () -> intercepted.whenCalledHere("isOver", ShortOfMemoryTest::fail));
+        "awaitInQueue", () -> intercepted.whenCalledHere("isOver", ShortOfMemoryTest::fail));
     assertThrows(InternalError.class, () -> engine.lock("a").acquire());
     assertEquals(ReleaseOutcome.RELEASED, first.release());
     engine.lock("a").acquire().close();

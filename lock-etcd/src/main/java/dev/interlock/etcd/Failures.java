@@ -203,7 +203,7 @@ final class Failures {
     }
     Optional<ConnectException> connect = find(failure, ConnectException.class);
     if (connect.isPresent() && REFUSED.matcher(message(connect.get())).find()) {
-      return temporary("the connection was refused; does an etcd run there?", failure);
+      return temporary("the connection was refused; is etcd running there?", failure);
     }
     return has(failure, UnresolvedAddressException.class, UnknownHostException.class)
         ? unknownHost(failure)

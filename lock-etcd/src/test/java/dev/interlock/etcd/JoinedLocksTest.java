@@ -42,7 +42,7 @@ class JoinedLocksTest {
 
   /** Runs a job on all threads, which begin each round together. */
   private void together(Job job) throws Exception {
-    CyclicBarrier turn = new CyclicBarrier(THREADS);
+    CyclicBarrier round = new CyclicBarrier(THREADS);
     List<Future<?>> running = new ArrayList<>();
     for (int i = 0; i < THREADS; i++) {
       int number = i;
@@ -50,7 +50,7 @@ class JoinedLocksTest {
           threads.submit(
               () -> {
                 for (int n = 0; n < TURNS; n++) {
-                  turn.await(60, TimeUnit.SECONDS);
+                  round.await(60, TimeUnit.SECONDS);
                   job.work(number);
                 }
                 return null;

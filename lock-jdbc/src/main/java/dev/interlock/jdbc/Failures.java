@@ -114,7 +114,7 @@ final class Failures {
   /** {@return the failure of an interrupted thread, whose interrupt status this restores} */
   LockUnavailableException interrupted(InterruptedException e) {
     Thread.currentThread().interrupt();
-    return temporary("the thread was interrupted while it connected", e);
+    return temporary("interrupted while connecting", e);
   }
 
   LockUnavailableException temporary(String problem, @Nullable Throwable cause) {

@@ -335,7 +335,7 @@ final class JdbcBackend implements LockBackend {
    */
   private SharedHolds stateFor(Claim claim, LockRow row) throws SQLException {
     if (row.isShared()) {
-      SharedHolds state = row.shared(database.turnMicros());
+      SharedHolds state = row.shared(database.precedenceMicros());
       if (!state.isFree()) {
         requireAgreement(claim, row);
         return state;
@@ -343,7 +343,7 @@ final class JdbcBackend implements LockBackend {
     } else if (!row.isFree()) {
       requireAgreement(claim, row);
     }
-    return SharedHolds.none(claim.share(), database.turnMicros(), row.now());
+    return SharedHolds.none(claim.share(), database.precedenceMicros(), row.now());
   }
 
   private static void requireAgreement(Claim claim, LockRow row) {
@@ -469,7 +469,7 @@ final class JdbcBackend implements LockBackend {
       if (!row.isShared()) {
         return false;
       }
-      SharedHolds state = row.shared(database.turnMicros());
+      SharedHolds state = row.shared(database.precedenceMicros());
       Long end = change.end.apply(state, row.now());
       if (end == null) {
         return false;
@@ -560,7 +560,7 @@ final class JdbcBackend implements LockBackend {
         name,
         deadline,
         (session, row) -> {
-          SharedHolds state = SharedHolds.none(row.use(), database.turnMicros(), row.now());
+          SharedHolds state = SharedHolds.none(row.use(), database.precedenceMicros(), row.now());
           return table.replace(session, row, state, row.fence(), Long.MAX_VALUE, true);
         });
   }

@@ -131,14 +131,17 @@ public enum JdbcDatabase {
     return this == MARIADB || this == MYSQL;
   }
 
-  /** {@return the time that waiters have to use their turn, which is longer if they poll} */
-  long turnMicros() {
+  /**
+   * {@return how long a party keeps its precedence while there is room for more; longer if waiters
+   * poll}
+   */
+  long precedenceMicros() {
     return this == POSTGRESQL ? 200_000 : 800_000;
   }
 
-  /** {@return the maximum poll interval with which waiters notice their turn} */
+  /** {@return the maximum poll interval with which waiters use their precedence in time} */
   long maxPollMicros() {
-    return this == POSTGRESQL ? Long.MAX_VALUE : turnMicros() / 2;
+    return this == POSTGRESQL ? Long.MAX_VALUE : precedenceMicros() / 2;
   }
 
   /**

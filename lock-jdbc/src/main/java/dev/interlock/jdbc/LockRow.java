@@ -157,11 +157,11 @@ record LockRow(
   /**
    * {@return the holders and waiters of a shared lock}
    *
-   * @param turnMicros the duration of a turn
+   * @param precedenceMicros how long a party keeps its precedence while there is room for more
    */
-  SharedHolds shared(long turnMicros) throws SQLException {
+  SharedHolds shared(long precedenceMicros) throws SQLException {
     try {
-      return SharedHolds.read(kind, capacity, revoked, holds, turnMicros, now);
+      return SharedHolds.read(kind, capacity, revoked, holds, precedenceMicros, now);
     } catch (IllegalArgumentException e) {
       throw new UnknownContentException("holds: " + e.getMessage());
     }

@@ -256,7 +256,7 @@ enum LockSql {
 
   /**
    * The assignments when an exclusive lock is released. The longer the next client has waited, the
-   * longer the lock is reserved for it, because it may have been too slow for earlier turns.
+   * longer the lock is reserved for it, because it may have been too slow for earlier reservations.
    */
   private static final String RELEASED =
       """

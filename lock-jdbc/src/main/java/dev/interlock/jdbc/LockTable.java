@@ -53,7 +53,7 @@ final class LockTable {
 
   /**
    * Returns the time for which to reserve a lock for a client, in microseconds. It grows with the
-   * time that the client has waited, because the client may have been too slow for earlier turns.
+   * time that the client has waited, because the client may have been too slow for earlier reservations.
    */
   static long reservation(long waited) {
     return Math.max(

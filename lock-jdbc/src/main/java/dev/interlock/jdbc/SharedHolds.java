@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  * clock. Times are microseconds since 1970. Not thread-safe.
  *
  * <p>Claims of the same weight wait as one party. A claim is refused if another party has waited
- * for longer and could not be granted beside it. A party's turn ends when one of its claims is
- * granted and another would find no room. If there is room for more, as for readers, the turn ends
- * a short time later. So no later reader overtakes a writer, and each party overtakes another at
+ * for longer and could not be granted beside it. The party loses this precedence when one of its
+ * claims is granted and another would find no room. If there is room for more, as for readers, it
+ * loses the precedence a short time later. So no later reader overtakes a writer, and each party overtakes another at
  * most once.
  *
  * <p>A release makes a reservation for the client of a party that has waited longest. A reservation
@@ -74,22 +74,22 @@ final class SharedHolds {
 
   private final LockKind kind;
   private final int capacity;
-  private final long turnMicros;
+  private final long precedenceMicros;
   private final long now;
   private final List<Hold> holds = new ArrayList<>();
   private final List<Party> parties = new ArrayList<>();
   private boolean revoked;
 
-  private SharedHolds(LockKind kind, int capacity, long turnMicros, long now) {
+  private SharedHolds(LockKind kind, int capacity, long precedenceMicros, long now) {
     this.kind = kind;
     this.capacity = capacity;
-    this.turnMicros = turnMicros;
+    this.precedenceMicros = precedenceMicros;
     this.now = now;
   }
 
   /** Returns the state of a free lock of the share's kind and capacity. */
-  static SharedHolds none(Share share, long turnMicros, long now) {
-    return new SharedHolds(share.kind(), share.capacity(), turnMicros, now);
+  static SharedHolds none(Share share, long precedenceMicros, long now) {
+    return new SharedHolds(share.kind(), share.capacity(), precedenceMicros, now);
   }
 
   /**
@@ -98,8 +98,8 @@ final class SharedHolds {
    * @throws IllegalArgumentException if it is anything else
    */
   static SharedHolds read(
-      LockKind kind, int capacity, boolean revoked, String content, long turnMicros, long now) {
-    SharedHolds state = new SharedHolds(kind, capacity, turnMicros, now);
+      LockKind kind, int capacity, boolean revoked, String content, long precedenceMicros, long now) {
+    SharedHolds state = new SharedHolds(kind, capacity, precedenceMicros, now);
     for (String line : content.split("\n", -1)) {
       if (!line.isEmpty()) {
         state.readLine(line.split("\t", -1));
@@ -229,7 +229,7 @@ final class SharedHolds {
         own.client = Client.NONE;
       }
       boolean more = used + 2L * weight <= capacity;
-      own.until = more ? Math.min(own.until, now + turnMicros) : now;
+      own.until = more ? Math.min(own.until, now + precedenceMicros) : now;
       parties.removeIf(party -> party.until <= now);
       if (!more && !own.client.equals(Client.NONE)) {
         // The client joins the new party as if it asked again now.
@@ -243,7 +243,7 @@ final class SharedHolds {
   }
 
   /**
-   * Returns the earliest end of the parties whose turn precedes a claim's; null if there are none.
+   * Returns the earliest end of the parties that precede a claim; null if there are none.
    */
   private @Nullable Long turnsAhead(int weight, long used, @Nullable Party own) {
     Long first = null;
@@ -251,7 +251,7 @@ final class SharedHolds {
       boolean excludes = used + weight + other.weight > capacity;
       if (other != own && excludes && other.isBefore(own == null ? lastParty(weight) : own)) {
         if (used + other.weight <= capacity && 2L * other.weight <= capacity) {
-          other.until = Math.min(other.until, now + turnMicros);
+          other.until = Math.min(other.until, now + precedenceMicros);
         }
         first = first == null ? other.until : Math.min(first, other.until);
       }

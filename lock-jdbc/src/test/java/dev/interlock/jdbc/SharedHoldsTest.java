@@ -188,7 +188,7 @@ class SharedHoldsTest {
     Claim reader = reader();
     assertTrue(isGranted(reader));
     pass(201);
-    assertFalse(isGranted(reader()), "the readers' turn is over");
+    assertFalse(isGranted(reader()), "the readers no longer precede");
     release(reader);
     assertTrue(isGranted(writer(WAIT)));
   }

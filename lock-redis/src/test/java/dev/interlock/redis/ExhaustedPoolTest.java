@@ -83,9 +83,9 @@ class ExhaustedPoolTest {
             new Thread(
                 () -> {
                   try {
-                    Connection turn = pool.borrow(soon());
+                    Connection borrowed = pool.borrow(soon());
                     order.add("waiter");
-                    pool.giveBack(turn);
+                    pool.giveBack(borrowed);
                   } catch (Exception e) {
                     order.add(e.toString());
                   }

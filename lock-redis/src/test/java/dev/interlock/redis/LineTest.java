@@ -74,7 +74,7 @@ class LineTest {
 
   @ParameterizedTest
   @EnumSource
-  void whoMissesItsTurnHasMoreTimeForTheNext(Kind kind) throws Exception {
+  void whoMissesAReservationGetsALongerOneNext(Kind kind) throws Exception {
     for (int millis : new int[] {300, 600, 900, 900}) {
       passOn(kind);
       assertTrue(place(0).endsWith(":0:" + millis), place(0));
@@ -125,7 +125,7 @@ class LineTest {
     assertTrue(holder.release(held, soon()));
     String place = redis.call("HGET", LINE, id).toString();
     assertTrue(
-        place.matches(".*:[1-9]\\d*:300"), () -> "it came last, but it is its turn: " + place);
+        place.matches(".*:[1-9]\\d*:300"), () -> "it came last, but the lock is reserved for it: " + place);
   }
 
   @Test

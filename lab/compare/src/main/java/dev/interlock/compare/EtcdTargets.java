@@ -47,11 +47,11 @@ final class EtcdTargets {
    */
   private static void handoffs(Bench bench, Competitor<Locking> peer) throws InterruptedException {
     List<Competitor<Locking>> both = List.of(ours(), peer);
-    Section.Measured turns = bench.alternating(HOLD, both);
+    Section.Measured alternating = bench.alternating(HOLD, both);
     // The targets compare means: when a watch of jetcd is late for one handoff, it is in time for
     // the next one. So every other handoff is quick, and the median is a matter of chance.
-    turns.ratio(Figure.HANDOFF_MEAN, peer.name(), OURS, atLeast(10));
-    turns.value(Figure.HANDOFF_P99, atMost(0.01, SECONDS));
+    alternating.ratio(Figure.HANDOFF_MEAN, peer.name(), OURS, atLeast(10));
+    alternating.value(Figure.HANDOFF_P99, atMost(0.01, SECONDS));
     Section.Measured hot = bench.contention(5, 2, null, both);
     hot.ratio(Figure.HANDOFFS, peer.name(), atLeast(10));
     hot.value(Figure.HANDOFF_P99, atMost(0.01, SECONDS));

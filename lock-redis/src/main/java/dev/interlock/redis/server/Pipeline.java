@@ -143,7 +143,7 @@ final class Pipeline {
   }
 
   private static NotSentException closed() {
-    return new NotSentException("the client is closed", null);
+    return new NotSentException("the lock client is closed", null);
   }
 
   /** Whether there are requests to send, or replies to read. */

@@ -235,15 +235,15 @@ public final class Subscriber implements AutoCloseable {
    * comes first. That client may be gone, and no message reports the end of its reservation.
    */
   private void signalAfterReservation(String channel) {
-    Object turn = new Object();
-    latestReservations.put(channel, turn);
+    Object reservation = new Object();
+    latestReservations.put(channel, reservation);
     long pause = RESERVATION_MILLIS + ThreadLocalRandom.current().nextLong(RESERVATION_MILLIS / 3);
     later(
         pause,
         () ->
             locked(
                 () -> {
-                  if (latestReservations.remove(channel, turn)) {
+                  if (latestReservations.remove(channel, reservation)) {
                     signal(waiters.get(channel));
                   }
                 }));

@@ -16,7 +16,7 @@ if awaited then
   local weight = 1
 --#include next_in_line
   if next_in_line then
---#include take_turn
+--#include reserve_next
     local kept = redis.pcall('SET', KEYS[1], 'v3|reserved|' .. next_in_line, 'PX', next_length)
     if kept.ok then told = next_in_line end
   end

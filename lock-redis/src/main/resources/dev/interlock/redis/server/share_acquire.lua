@@ -24,14 +24,14 @@
 -- as long after that as after the end of this hold.
 --
 -- The claims of one weight form one party. A claim is refused if another party has waited for longer
--- and could not be granted beside it. The turn of a party ends when one of its claims is granted and
--- there is no room for another; if there is room, as for readers, it ends 200 ms later. So no later
--- reader overtakes a writer, and each party overtakes another at most once.
+-- and could not be granted beside it. The party loses this precedence when one of its claims is granted
+-- and there is no room for another; if there is room, as for readers, 200 ms later. So no later reader
+-- overtakes a writer, and each party overtakes another at most once.
 --
 -- The clients of one party are in the line that enter_line describes, except readers, which need none.
 -- A release reserves the freed weight for the next in line. A reservation counts as taken for all
--- others, but is not a hold. If more clients of the party wait, its next turn comes after all parties
--- that wait now.
+-- others, but is not a hold. If more clients of the party wait, the party comes after all parties that
+-- wait now.
 --
 -- A hold that is there already was taken by the same request, which was repeated because its reply was
 -- lost. It is granted again.

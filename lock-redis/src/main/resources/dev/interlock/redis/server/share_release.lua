@@ -8,17 +8,17 @@
 --#include share_end
 local told = ''
 if waiting then
-  for turn = 1, awaited and 10 or 0 do
+  for count = 1, awaited and 10 or 0 do
     local weight = first.weight
     if weight > free then break end
 --#include next_in_line
     if not next_in_line then break end
---#include take_turn
+--#include reserve_next
     waiting[#waiting + 1] =
         {weight = weight, since = now, ends = now + next_length, id = next_in_line}
     free = free - weight
     first.since, first.ends = now, others_end
-    told = turn == 1 and next_in_line or ''
+    told = count == 1 and next_in_line or ''
     if others_end == 0 then break end
   end
   for i = 1, #waiting do

@@ -215,7 +215,7 @@ public abstract class FairnessRules extends RuleTest {
     }
     BusyThreads competing = new BusyThreads(() -> sleep(Duration.ofMillis(200)));
     competing.start(near, 1);
-    for (int turn = 1; turn <= 5; turn++) {
+    for (int i = 0; i < 5; i++) {
       acquireWithin(
               timing().renewedTtl().multipliedBy(3).plus(bound()),
               far,
@@ -279,7 +279,7 @@ public abstract class FairnessRules extends RuleTest {
   }
 
   /** Waits for a lock, and releases it. */
-  static final class WaitForTurn implements RemoteTask {
+  static final class AcquireAndRelease implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
       return worker.client().lock(arguments.get(0)).acquire().release().toString();
@@ -295,7 +295,7 @@ public abstract class FairnessRules extends RuleTest {
     OtherProcess process = process(renewed());
     Duration limit = timing().longTtl();
     Future<String> waiter =
-        inThread(() -> process.call(limit.multipliedBy(2), WaitForTurn.class, name));
+        inThread(() -> process.call(limit.multipliedBy(2), AcquireAndRelease.class, name));
     eventually(() -> waiters(observer, name) == 1, "the waiter is not in the queue");
     process.stop();
     try {

@@ -309,7 +309,7 @@ public abstract class ReleaseRules extends RuleTest {
     Lease blocker = acquireNow(client().lock(name));
     OtherProcess waiter = process(unrenewed());
     var unused =
-        inThread(() -> waiter.call(longLived().ttl(), FairnessRules.WaitForTurn.class, name));
+        inThread(() -> waiter.call(longLived().ttl(), FairnessRules.AcquireAndRelease.class, name));
     awaitQueued(client(), name, 1);
     waiter.kill();
     blocker.release();

@@ -327,10 +327,10 @@ public final class QueueBackend implements QueueingBackend {
 
     @Override
     public Attempt await(Deadline deadline) throws InterruptedException {
-      return recorder.await(claim, () -> awaitTurn(deadline));
+      return recorder.await(claim, () -> awaitFront(deadline));
     }
 
-    private Attempt awaitTurn(Deadline deadline) throws InterruptedException {
+    private Attempt awaitFront(Deadline deadline) throws InterruptedException {
       while (true) {
         requireSession();
         Deadline pollDeadline = deadline;

@@ -177,7 +177,7 @@ public final class FairnessCheck {
    * writer, or if two writers were granted before a waiting reader. Each client has one waiter, and
    * the store has no queue.
    */
-  public void checkTurns(ObservedLease observed, long margin, long window) {
+  public void checkPrecedence(ObservedLease observed, long margin, long window) {
     if (observed.share.kind() != LockKind.READ_WRITE) {
       return;
     }

@@ -48,8 +48,8 @@ public record Plan(
    * @param uses the smallest share of each name, which tells its kind
    * @param outside whether there are faults outside of the failure model
    * @param queueing whether each client has one waiter for a name, so that their order is checked
-   * @param inTurns whether each client has one thread and there are no faults, so that the turns of
-   *     readers and writers are checked
+   * @param checksPrecedence whether each client has one thread and there are no faults, so that the
+   *     precedence of readers and writers is checked
    * @param silent whether the only faults are connections that fall silent
    * @param countsFromReply whether the backend counts validity from the reply, which the client
    *     must correct
@@ -66,7 +66,7 @@ public record Plan(
       int pool,
       boolean outside,
       boolean queueing,
-      boolean inTurns,
+      boolean checksPrecedence,
       boolean silent,
       boolean countsFromReply,
       long maxHold,
@@ -77,7 +77,7 @@ public record Plan(
       return uses.size();
     }
 
-    Setting with(List<Share> otherUses, boolean queues, boolean takesTurns) {
+    Setting with(List<Share> otherUses, boolean queues, boolean checksOrder) {
       return new Setting(
           otherUses,
           ttl,
@@ -88,7 +88,7 @@ public record Plan(
           pool,
           outside,
           queues,
-          takesTurns,
+          checksOrder,
           silent,
           countsFromReply,
           maxHold,
@@ -446,9 +446,9 @@ public record Plan(
               : readWrite ? Share.READ : Share.ofSemaphore(1, 1 + random.nextInt(5)));
     }
     int oneInHeavy = 2 + random.nextInt(6);
-    boolean inTurns =
+    boolean checksPrecedence =
         store == Store.TTL && faults.isEmpty() && !takesAway() && random.nextBoolean();
-    boolean ordered = setting.queueing || inTurns;
+    boolean ordered = setting.queueing || checksPrecedence;
     boolean disagrees = random.nextInt(4) == 0 && !ordered;
     // The order of waiters is checked only if each client has one waiter for a name.
     List<List<List<Op>>> some =
@@ -457,9 +457,9 @@ public record Plan(
         changed(
             some,
             op ->
-                (ordered ? op.inOrder(inTurns) : op)
+                (ordered ? op.inOrder(checksPrecedence) : op)
                     .withShare(uses, oneInHeavy, disagrees, ordered, setting.ttl, random));
-    Setting with = setting.with(uses, setting.queueing, inTurns);
+    Setting with = setting.with(uses, setting.queueing, checksPrecedence);
     List<PlannedFault> remainingFaults =
         faults.stream().filter(fault -> fault.thread < shared.get(fault.client).size()).toList();
     return new Plan(seed, store, with, shared, remainingFaults);

@@ -627,8 +627,8 @@ public final class Program implements Runnable {
     }
     if (setting.queueing()) {
       journal.fairnessCheck.checkFairness(observed.get(0), margin());
-    } else if (setting.inTurns()) {
-      journal.fairnessCheck.checkTurns(observed.get(0), margin(), TtlServer.PRIORITY_WINDOW);
+    } else if (setting.checksPrecedence()) {
+      journal.fairnessCheck.checkPrecedence(observed.get(0), margin(), TtlServer.PRIORITY_WINDOW);
     }
     Kind kind = op.kind().basicKind();
     if (world.plan().faults().isEmpty() && kind != Kind.TRY && !op.kind().isOfSet()) {

@@ -136,7 +136,7 @@ public final class Nemesis {
 
     List<InjectedFault> run() throws Exception {
       for (PlannedFault fault : plan.faults()) {
-        if (fault.client() == number && awaitTurn(fault)) {
+        if (fault.client() == number && awaitStart(fault)) {
           perform(fault);
         }
       }
@@ -144,7 +144,7 @@ public final class Nemesis {
     }
 
     /** Waits for the time of a fault; returns false if it has passed or the storm is over. */
-    private boolean awaitTurn(PlannedFault fault) throws InterruptedException {
+    private boolean awaitStart(PlannedFault fault) throws InterruptedException {
       long delay = start + fault.at().toNanos() - System.nanoTime();
       return delay > -MAX_LATENESS.toNanos()
           && !over.await(Math.max(0, delay), TimeUnit.NANOSECONDS);

@@ -3,9 +3,9 @@
 --
 -- The line is a hash. The key of each place is the id of the waiter. Its value, separated by colons, is
 -- the time since which it waits, the time until which its place is kept, the weight that it wants, and
--- how long the next release reserves that weight for it, all times in ms. The weight is 0 if its turn
--- has come, until the waiter acquires the reserved lock. If it asks again without acquiring, it may have
--- been too slow, and its next turn lasts longer.
+-- how long the next release reserves that weight for it, all times in ms. The weight is 0 once
+-- it is reserved, until the waiter acquires it. If the waiter asks again without acquiring, it may have
+-- been too slow, and its next reservation lasts longer.
 --
 -- The line is not declared as a key, see renew. The script never fails because of the line: a waiter
 -- without a place asks again.

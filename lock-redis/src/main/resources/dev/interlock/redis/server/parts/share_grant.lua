@@ -1,5 +1,5 @@
--- The part of share_acquire that writes the hold and its token, and ends the turn of its party. Sets
--- retention: how long the fence is kept, in ms.
+-- The part of share_acquire that writes the hold and its token, and ends the precedence of its party.
+-- Sets retention: how long the fence is kept, in ms.
 local ends = now + ARGV[6]
 redis.call('ZADD', KEYS[1], ends, ARGV[2], -token, ARGV[3], used + weight, ARGV[1])
 latest = math.max(latest, ends)
