@@ -86,7 +86,7 @@ final class CallSites {
   }
 
   /** Records every acquisition of this name from now on. */
-  void rememberAll(String name) {
+  void recordAll(String name) {
     counts.set(place(name), ALWAYS);
   }
 

@@ -45,7 +45,7 @@ public interface Platform extends TimeSource {
   /**
    * Creates a weak reference.
    *
-   * @param object the object that the program may drop
+   * @param object the object that may become unreachable
    * @return a reference that is cleared some time after that
    */
   default Reference<Object> weak(Object object) {

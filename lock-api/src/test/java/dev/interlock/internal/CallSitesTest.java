@@ -69,7 +69,7 @@ class CallSitesTest {
   @Test
   void allAreRecordedOnceALeaseOfTheNameWasAbandoned() {
     recorded("a", LATER);
-    sites.rememberAll("a");
+    sites.recordAll("a");
     for (int i = 0; i < LATER; i++) {
       assertNotNull(sites.sample("a"));
     }

@@ -181,7 +181,7 @@ public final class EtcdFence {
 
   private static ByteSequence value(long token) {
     if (token <= 0) {
-      throw new IllegalArgumentException("a fencing token is positive, was " + token);
+      throw new IllegalArgumentException("a fencing token must be positive, not " + token);
     }
     String digits = Long.toString(token);
     return LockKeys.bytes("0".repeat(19 - digits.length()) + digits);

@@ -80,7 +80,7 @@ public final class EtcdSettings {
     public Builder namespace(String namespace) {
       if (!NAMESPACE.matcher(namespace).matches()) {
         throw new LockConfigurationException(
-            "namespace must be 1 to 100 ASCII letters, digits, and any of . _ : / - , was \""
+            "namespace must be 1 to 100 ASCII letters, digits, and any of . _ : / - , not \""
                 + namespace
                 + "\"");
       }

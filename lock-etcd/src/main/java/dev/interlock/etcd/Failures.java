@@ -155,7 +155,10 @@ final class Failures {
     return switch (code) {
       case PERMISSION_DENIED ->
           misconfigured(
-              "does not permit the user to read and write " + keys + ": " + message, failure);
+              "does not grant the user the rights that locks need, to read and write "
+                  + keys
+                  + ": "
+                  + message, failure);
       case UNAUTHENTICATED -> temporary("does not accept the login: " + message, failure);
       case DEADLINE_EXCEEDED -> temporary("no answer in time", failure);
       case UNAVAILABLE -> unavailable(message, failure);
@@ -190,14 +193,14 @@ final class Failures {
   private @Nullable LockException plain(Throwable failure) {
     if (has(failure, CertificateException.class, CertPathBuilderException.class)) {
       return notAdmitted(
-          "the server's certificate is not trusted, or is for another host; name the authority"
-              + " that issued it with caCert=file.pem",
+          "the server's certificate is not trusted, or is for another host; pass its issuer's"
+              + " certificate with caCert=file.pem",
           failure);
     }
     Optional<SSLException> tls = find(failure, SSLException.class);
     if (tls.isPresent() && CERTIFICATE_ALERT.matcher(message(tls.get())).find()) {
       return notAdmitted(
-          "the server asks for a client certificate, or does not trust the one that it got; name"
+          "the server asks for a client certificate, or does not trust the one that it got; pass"
               + " one with clientCert=file.pem and clientKey=file.pem",
           failure);
     }

@@ -165,7 +165,7 @@ class FailuresTest {
       EtcdServer server = etcd.leader();
       server.call("/v3/auth/user/add", "{\"name\":\"guest\",\"password\":\"guest\"}");
       String guest = etcd.uri().replace("root:" + SECRET, "guest:guest");
-      assertSays(wrong(guest), "does not permit the user");
+      assertSays(wrong(guest), "does not grant the user the rights");
 
       // A user who may only read is refused at the first write.
       server.call("/v3/auth/role/add", "{\"name\":\"reader\"}");
@@ -180,7 +180,7 @@ class FailuresTest {
       try (LockClient client = LockClient.open(guest, Backends.PATIENT)) {
         assertSays(
             inTime(LockConfigurationException.class, () -> client.lock("job").tryAcquire()),
-            "does not permit the user");
+            "does not grant the user the rights");
         assertEquals(0, Backends.keys(server, "interlock/"));
       }
       try (LockClient client = LockClient.open(etcd.uri(), Backends.PATIENT)) {

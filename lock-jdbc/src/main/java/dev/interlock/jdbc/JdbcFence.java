@@ -94,7 +94,7 @@ public final class JdbcFence {
     if (!TABLE.matcher(table).matches()) {
       throw new IllegalArgumentException(
           "table must be an SQL name of up to 63 letters, digits and underscores, with or without"
-              + " a schema before it, was \""
+              + " a schema before it, not \""
               + table
               + "\"");
     }
@@ -228,7 +228,7 @@ public final class JdbcFence {
 
   private static void requirePositive(long token) {
     if (token <= 0) {
-      throw new IllegalArgumentException("a fencing token is positive, was " + token);
+      throw new IllegalArgumentException("a fencing token must be positive, not " + token);
     }
   }
 }

@@ -134,14 +134,14 @@ final class PostgreSqlListener implements AutoCloseable {
           refuse(e);
           pause = PAUSE_AFTER_REFUSAL_MILLIS;
         } else {
-          log.debug("lost the connection that listens to releases; connecting again", e);
+          log.debug("the connection that listens to releases broke; connecting again", e);
           pause = wasListening ? MIN_PAUSE_MILLIS : Math.min(MAX_PAUSE_MILLIS, pause * 2);
         }
         await(pause);
       } catch (
           Throwable e) { // other waiters need this thread, whatever a data source or driver throws
         log.error(
-            "the listener to releases failed with an unexpected exception; waiters poll until it"
+            "the listener to releases failed, because of a bug; waiters poll until it"
                 + " can connect again",
             e);
         boolean unused = disconnect();

@@ -197,7 +197,7 @@ final class Requests {
 
   private Borrowed borrow(Deadline deadline, Attempts attempts) throws InterruptedException {
     if (deadline.hasPassed()) {
-      throw failure("no time was left for the request", null, attempts);
+      throw failure("the deadline passed before the request was sent", null, attempts);
     }
     Borrowed borrowed = connect(connections, deadline, failures, attempts);
     if (deadline.hasPassed()) {

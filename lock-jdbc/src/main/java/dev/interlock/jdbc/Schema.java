@@ -118,7 +118,7 @@ final class Schema {
               rows -> rows.next() ? rows.getString(1) : "");
       if (!hiding.isEmpty()) {
         throw failures.misconfigured(
-            "does not permit the user USAGE on the schema " + hiding + ", which has the table", e);
+            "does not grant the user USAGE on the schema " + hiding + ", which has the table", e);
       }
     }
   }

@@ -216,7 +216,7 @@ final class SharedHolds {
             - (previous == null ? 0 : previous.weight)
             - (reservation == null ? 0 : reservation.weight);
     Party own = parties.stream().filter(party -> party.weight == weight).findFirst().orElse(null);
-    Long ahead = turnsAhead(weight, used, own);
+    Long ahead = earliestPrecedingEnd(weight, used, own);
     if (previous == null && (ahead != null || used + weight > capacity)) {
       Refusal refusal = refusal(weight, used, ahead);
       await(claim, own, client, since);
@@ -245,7 +245,7 @@ final class SharedHolds {
   /**
    * Returns the earliest end of the parties that precede a claim; null if there are none.
    */
-  private @Nullable Long turnsAhead(int weight, long used, @Nullable Party own) {
+  private @Nullable Long earliestPrecedingEnd(int weight, long used, @Nullable Party own) {
     Long first = null;
     for (Party other : parties) {
       boolean excludes = used + weight + other.weight > capacity;

@@ -385,7 +385,8 @@ final class RedisBackend implements LockBackend {
     expect("released", reply);
     if (reply.size() > 1 && isPublishRefusalLogged.compareAndSet(false, true)) {
       log.warn(
-          "{} at {} does not permit the user to publish releases ({}); waiters poll instead",
+          "{} at {} does not grant the user the right to publish releases ({}); waiters poll"
+              + " instead",
           info.name(),
           endpoint,
           Wire.text(reply.get(1)));

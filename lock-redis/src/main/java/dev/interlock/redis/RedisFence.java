@@ -137,7 +137,7 @@ public final class RedisFence {
   public RedisFence withRetention(Duration retention) {
     if (retention.compareTo(Duration.ofMillis(1)) < 0 || retention.compareTo(MAX_RETENTION) > 0) {
       throw new IllegalArgumentException(
-          "retention must be between 1 ms and 3650 days, was " + retention);
+          "retention must be between 1 ms and 3650 days, not " + retention);
     }
     return new RedisFence(jedis, keys, retention);
   }
@@ -299,7 +299,7 @@ public final class RedisFence {
       throw new IllegalArgumentException("a lock's name must not be empty");
     }
     if (token <= 0) {
-      throw new IllegalArgumentException("a fencing token must be positive, was " + token);
+      throw new IllegalArgumentException("a fencing token must be positive, not " + token);
     }
     return Long.toString(token);
   }

@@ -328,7 +328,7 @@ class FailuresTest {
         LockBackend backend =
             Backends.open(
                 "redis://me:" + SECRET + "@127.0.0.1:" + guarded.port() + "?waitReplicas=1")) {
-      assertSays(refused(() -> backend.tryAcquire(claim("job"), soon())), "does not permit");
+      assertSays(refused(() -> backend.tryAcquire(claim("job"), soon())), "does not grant");
       assertEquals(null, guarded.call("GET", "interlock:{job}"));
     }
   }
@@ -587,7 +587,7 @@ class FailuresTest {
         LockBackend backend =
             Backends.open("redis://me:" + SECRET + "@127.0.0.1:" + guarded.port())) {
       LockConfigurationException e = refused(() -> backend.tryAcquire(claim("job"), soon()));
-      assertSays(e, "does not permit the user to do what locks need");
+      assertSays(e, "does not grant the user the rights that locks need");
       assertFalse(e.toString().contains(SECRET));
       assertEquals(List.of(), guarded.call("KEYS", "*"));
     }
@@ -647,8 +647,8 @@ class FailuresTest {
         "ERR Error running script (call to f_0f): @user_script:29: @user_script: 29: Write commands"
             + " not allowed after non deterministic commands. | is older than Redis 5",
         "ERR unknown command `EVALSHA`, with args beginning with: | older than Redis 5",
-        "ERR The user executing the script can't run this command or subcommand | does not permit",
-        "NOPERM this user has no permissions to run the 'evalsha' command | does not permit",
+        "ERR The user executing the script can't run this command or subcommand | does not grant",
+        "NOPERM this user has no permissions to run the 'evalsha' command | does not grant",
         "DENIED Redis is running in protected mode because | is in protected mode",
         "MOVED 866 127.0.0.1:7001 | is a node of a Redis Cluster; use redis-cluster:",
       })

@@ -175,7 +175,7 @@ final class Census implements AutoCloseable {
             examiner.schedule(this::runExamination, pause.toMillis(), TimeUnit.MILLISECONDS);
         nextExaminationAt = at;
       } catch (RejectedExecutionException closed) {
-        log.debug("the client is closed; the nodes are not examined any more", closed);
+        log.debug("the lock client is closed; the nodes are not examined any more", closed);
       }
     }
   }

@@ -337,7 +337,7 @@ class RedlockBackendTest {
     try (LockBackend mine = Backends.open(uri)) {
       LockConfigurationException problem =
           assertThrows(LockConfigurationException.class, () -> listed(mine));
-      assertTrue(problem.getMessage().contains("does not permit"), problem::getMessage);
+      assertTrue(problem.getMessage().contains("does not grant"), problem::getMessage);
     }
   }
 
@@ -677,7 +677,7 @@ class RedlockBackendTest {
       node.call("ACL", "SETUSER", "default", "-zscore");
     }
     try {
-      assertTrue(problem(backend.renew(grant, soon())).contains("does not permit"));
+      assertTrue(problem(backend.renew(grant, soon())).contains("does not grant"));
     } finally {
       for (RedisServer node : nodes) {
         node.call("ACL", "SETUSER", "default", "+@all");

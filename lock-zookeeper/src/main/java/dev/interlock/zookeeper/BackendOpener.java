@@ -179,7 +179,7 @@ final class BackendOpener {
         : failures.temporary(
             "no server accepted a connection "
                 + within
-                + "; does a ZooKeeper with a quorum run there? (A server that requires TLS or SASL"
+                + "; is a ZooKeeper with a quorum running there? (A server that requires TLS or SASL"
                 + " gives no reason for a refusal.)",
             null);
   }

@@ -90,7 +90,7 @@ final class Failures {
 
   LockConfigurationException notListed(String name) {
     return misconfigured(
-        "does not permit this client to read the lock \""
+        "does not grant this client the right to read the lock \""
             + name
             + "\", and perhaps others, so the listing is not complete; grant the right to read the"
             + " locks' nodes",

@@ -145,7 +145,7 @@ public final class ZooKeeperSettings {
     @CanIgnoreReturnValue
     public Builder tickTime(Duration tickTime) {
       if (tickTime.compareTo(MIN_TICK) < 0 || tickTime.compareTo(MAX_TICK) > 0) {
-        throw new LockConfigurationException("tickTime must be 10 ms to 1 minute, was " + tickTime);
+        throw new LockConfigurationException("tickTime must be 10 ms to 1 minute, not " + tickTime);
       }
       this.tickTime = tickTime;
       return this;

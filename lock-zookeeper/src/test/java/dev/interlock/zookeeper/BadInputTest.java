@@ -186,7 +186,7 @@ class BadInputTest {
           });
       assertSays(
           LockUnavailableException.class,
-          "does a ZooKeeper with a quorum run there?",
+          "is a ZooKeeper with a quorum running there?",
           () -> LockClient.open("zookeeper://127.0.0.1:" + members.get(0).port()));
 
       Eventually.holds("it only reads", () -> said(members.get(0)).contains("Mode: read-only"));

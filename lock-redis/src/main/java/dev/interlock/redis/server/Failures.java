@@ -237,7 +237,7 @@ public final class Failures {
 
   private LockException forbidden(String message, JedisDataException e) {
     return wrong(
-        "does not permit the user to do what locks need: "
+        "does not grant the user the rights that locks need: "
             + message
             + " (commands EVAL, EVALSHA, SCAN, GET, SET, DEL, PEXPIRE, PEXPIREAT, PTTL, TIME, TYPE,"
             + " ZADD, ZRANGE, ZREM, ZSCORE, PUBLISH, SUBSCRIBE, INFO, for Redlock also HDEL,"
@@ -310,7 +310,7 @@ public final class Failures {
   public LockConfigurationException foreign(List<?> reply) {
     String remedy =
         text(reply.get(2)).startsWith(FORMAT)
-            ? "; use that version here, too"
+            ? "; upgrade this program, or use another namespace"
             : "; delete that key, or use another namespace";
     return wrong(describeForeign(reply) + remedy, null);
   }

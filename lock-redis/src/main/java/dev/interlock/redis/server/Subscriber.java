@@ -266,7 +266,7 @@ public final class Subscriber implements AutoCloseable {
                 chore.run();
               } catch (RuntimeException e) {
                 log.error(
-                    "waiters are no longer notified of releases, because of a bug; they poll instead",
+                    "the listener to releases failed, because of a bug; waiters poll instead",
                     e);
               }
             },
