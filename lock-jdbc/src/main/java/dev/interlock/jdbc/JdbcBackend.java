@@ -64,7 +64,7 @@ final class JdbcBackend implements LockBackend {
 
   private static final Duration MAX_TTL = Duration.ofDays(36_500);
 
-  /** The poll interval of the next waiter if it does not hear of releases. */
+  /** The poll interval of the next waiter if it is not notified of releases. */
   private static final Duration NEXT_WAITER_POLL = Duration.ofMillis(100);
 
   private final JdbcDatabase database;
@@ -241,7 +241,7 @@ final class JdbcBackend implements LockBackend {
    * several times in succession before it has to wait for a poll again.
    */
   private @Nullable Long waitsSince(Claim claim, boolean reserved, long now) {
-    if (!willAskAgain(claim) || (reserved && !hearsReleases())) {
+    if (!willAskAgain(claim) || (reserved && !isNotifiedOfReleases())) {
       return null;
     }
     Wait wait = waitFor(claim.name());
@@ -269,7 +269,7 @@ final class JdbcBackend implements LockBackend {
   }
 
   /** Whether this client is notified of releases. */
-  private boolean hearsReleases() {
+  private boolean isNotifiedOfReleases() {
     return listener != null && listener.isListening() && !requests.isPooled();
   }
 
@@ -287,7 +287,7 @@ final class JdbcBackend implements LockBackend {
    */
   private Attempt busy(Claim claim, Duration retryAfter, @Nullable String holder, boolean next) {
     boolean first = willAskAgain(claim) && waitFor(claim.name()) == null;
-    boolean polls = (next || first) && !hearsReleases();
+    boolean polls = (next || first) && !isNotifiedOfReleases();
     return new Attempt.Busy(
         polls && retryAfter.compareTo(NEXT_WAITER_POLL) > 0 ? NEXT_WAITER_POLL : retryAfter,
         holder);
@@ -456,7 +456,7 @@ final class JdbcBackend implements LockBackend {
    *
    * @param end changes the hold at a time of the server's clock, and returns the time at which it
    *     would have ended; null if there is no hold
-   * @param wake tells, after the change, whether waiters must be notified
+   * @param wake whether, after the change, waiters must be notified
    */
   private record HoldChange(
       BiFunction<SharedHolds, Long, @Nullable Long> end, Predicate<SharedHolds> wake) {}

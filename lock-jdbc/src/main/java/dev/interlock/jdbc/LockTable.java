@@ -24,7 +24,8 @@ final class LockTable {
 
   static final int MAX_PURGED = 256;
 
-  // Longer than a waiter needs to hear of a release and to ask, or than its poll interval.
+  // Longer than it takes to notify a waiter of a release and to answer its request, and than its poll
+  // interval.
   static final long MIN_RESERVATION_MICROS = 300_000;
   // Waiters should be served within a second.
   static final long MAX_RESERVATION_MICROS = 900_000;

@@ -12,7 +12,7 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.PostgresServer;
 import dev.interlock.testbed.install.BinaryInstallation;
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -41,7 +41,7 @@ class PgBouncerTest {
     BinaryInstallation pgbouncer;
     try {
       pgbouncer = BinaryInstallation.find("pgbouncer", "interlock.pgbouncer.binary");
-    } catch (UnsuitableWayException e) {
+    } catch (UnsuitableSourceException e) {
       return abort(e.getMessage());
     }
     URI address = URI.create(server.uri());

@@ -190,7 +190,7 @@ final class PooledNode {
     }
   }
 
-  /** Drops the idle connections if no new one could be isConnected. */
+  /** Drops the idle connections if no new one could be made. */
   private void onConnectFailure(JedisException e) {
     if (!(e instanceof NotSentException) && !(e instanceof JedisDataException)) {
       pool.clear();

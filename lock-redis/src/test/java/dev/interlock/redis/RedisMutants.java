@@ -69,7 +69,7 @@ final class RedisMutants {
             .refusedBy("EXCL-08", "the successor's lock was freed")
             .build(),
         mutant("messages trusted", "WAIT-03", "WAIT-04", "WAIT-05", "WAIT-06")
-            .fault("A waiter polls only when it hears of a release.")
+            .fault("A waiter polls only when it is notified of a release.")
             .harness(MessagesTrusted::new)
             .refusedBy("WAIT-04", "did not get the killed process's lock")
             .refusedBy("WAIT-06", "did not get the lock")

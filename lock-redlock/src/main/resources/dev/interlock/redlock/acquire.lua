@@ -13,11 +13,11 @@
 -- A lock that already has this value was taken by the same request, which was repeated.
 --
 -- Each node keeps its own line of waiters, see acquire of a single Redis, and reserves the lock for the
--- first in it. The nodes mostly agree: waiters tell for how long they have waited, so the order does not
+-- first in it. The nodes mostly agree: waiters say for how long they have waited, so the order does not
 -- depend on the order of requests, or on what a node has forgotten. If the nodes disagree, no claim gets
 -- a majority until the reservations have been taken and withdrawn, or have ended.
 local run, longest, nodes = ARGV[5], ARGV[6], ARGV[7]
-local weight, waiter, patience, waited = 1, ARGV[8], ARGV[9], ARGV[10]
+local weight, waiter, place_ttl, waited = 1, ARGV[8], ARGV[9], ARGV[10]
 --#include voting
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   if waiter and waited ~= '0' then

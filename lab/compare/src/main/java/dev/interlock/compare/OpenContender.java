@@ -102,7 +102,7 @@ record OpenContender(
         name(),
         contender.scheme(),
         endpoint,
-        servers == null ? "" : servers.how() + ", version " + servers.version(),
+        servers == null ? "" : servers.source() + ", version " + servers.version(),
         contender.durability(),
         driver().map(BareDriver::summary).orElse(""),
         info().summary(),

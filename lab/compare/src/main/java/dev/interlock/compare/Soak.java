@@ -65,7 +65,7 @@ final class Soak implements Callable<Integer> {
       if (deployment == null) {
         run(String.valueOf(contender.uri()), null);
       } else {
-        System.out.println(where + " " + deployment.version() + ", " + deployment.how());
+        System.out.println(where + " " + deployment.version() + ", " + deployment.source());
         run(deployment.uri(), deployment instanceof RedisServer single ? single : null);
       }
     }

@@ -33,7 +33,7 @@ abstract class PeerHarness implements Harness {
    * @param capabilities the capabilities that the kit may expect
    * @param granularityMillis the precision of the TTL
    * @param minTtlMillis the minimum TTL
-   * @param patienceMillis how long a call of the library may take with default settings, including
+   * @param maxCallMillis how long a call of the library may take with default settings, including
    *     retries
    */
   record Description(
@@ -43,7 +43,7 @@ abstract class PeerHarness implements Harness {
       Set<Capability> capabilities,
       long granularityMillis,
       long minTtlMillis,
-      long patienceMillis) {
+      long maxCallMillis) {
     private static final Pattern VERSION = Pattern.compile("\\{([\\w.]+)}");
     private static final List<Description> ALL = Json.read(Description.class, "peers.json");
 
@@ -107,7 +107,7 @@ abstract class PeerHarness implements Harness {
   public Timing timing(BackendInfo info) {
     Timing usual = Timing.of(info, slack());
     Duration bound =
-        usual.bound().plusMillis(description.patienceMillis).minus(usual.requestTimeout());
+        usual.bound().plusMillis(description.maxCallMillis).minus(usual.requestTimeout());
     return new Timing(
         usual.ttl(),
         usual.renewedTtl(),

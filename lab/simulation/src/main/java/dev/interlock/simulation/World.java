@@ -202,7 +202,7 @@ final class World implements ProgramContext {
     boolean mayLackTime =
         op.kind().isOfSet()
             && op.kind().name().endsWith("TIMED")
-            && op.patience() < setting.requestTimeout();
+            && op.timeout() < setting.requestTimeout();
     if (!mayLackThread
         && !mayLackTime
         && plan.faults().isEmpty()
@@ -504,7 +504,7 @@ final class World implements ProgramContext {
 
   /**
    * Checks that every lock can be acquired once abandoned leases and those of dead machines have
-   * expired, and that observers are told.
+   * expired, and that each election calls its observers with the new leader.
    */
   private void checkService() throws InterruptedException {
     long limit = 3 * setting.ttl() + 3 * setting.sessionTimeout() + 6 * setting.requestTimeout();

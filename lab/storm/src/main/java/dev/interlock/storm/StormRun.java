@@ -187,7 +187,7 @@ public final class StormRun {
           settings.name(),
           kit.info().name(),
           kit.endpoint(),
-          deployment == null ? "" : deployment.how() + ", version " + deployment.version(),
+          deployment == null ? "" : deployment.source() + ", version " + deployment.version(),
           started,
           lasted,
           plan.beyondAt(),

@@ -13,7 +13,7 @@ import dev.interlock.testbed.redis.RedlockNodes;
 import dev.interlock.testbed.server.Deployment;
 import dev.interlock.testbed.server.DeploymentBuilder;
 import dev.interlock.testbed.server.NoServerException;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 
 /**
@@ -31,7 +31,7 @@ import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
  * <p>Servers listen on 127.0.0.1 only, on free ports, and keep their files below the temporary
  * directory. They end with {@code close()}, with the JVM, and also when the JVM is killed.
  *
- * <p>Sources of servers are tried in the order of {@link Way}. Settings are system properties
+ * <p>Sources of servers are tried in the order of {@link ServerSource}. Settings are system properties
  * ({@code interlock.redis.uri}) or environment variables ({@code INTERLOCK_REDIS_URI}).
  */
 public final class Testbed {

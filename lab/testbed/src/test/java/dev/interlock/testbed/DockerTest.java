@@ -11,7 +11,7 @@ import dev.interlock.testbed.etcd.EtcdServer;
 import dev.interlock.testbed.redis.RedisCluster;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.server.NoServerException;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.time.Duration;
@@ -26,7 +26,7 @@ class DockerTest {
   @Test
   void aRedisInAContainerCanBeHurtAsAnyOther() throws IOException {
     try (RedisServer redis = Docker.start(Testbed.redis())) {
-      assertTrue(redis.how().startsWith("container of image "), redis.how());
+      assertTrue(redis.source().startsWith("container of image "), redis.source());
       redis.call("SET", "key", "value");
       redis.pause();
       assertFalse(redis.answers(Duration.ofMillis(200)));
@@ -48,7 +48,7 @@ class DockerTest {
     NoServerException e =
         assertThrows(
             NoServerException.class,
-            () -> Testbed.redis().using(Way.DOCKER).config("no-such-directive yes").start());
+            () -> Testbed.redis().using(ServerSource.DOCKER).config("no-such-directive yes").start());
     assertTrue(e.getMessage().contains("no-such-directive"), e.getMessage());
   }
 
@@ -79,7 +79,7 @@ class DockerTest {
     System.setProperty("interlock.redis.image", "localhost:1/no/such:image");
     try {
       NoServerException e =
-          assertThrows(NoServerException.class, () -> Testbed.redis().using(Way.DOCKER).start());
+          assertThrows(NoServerException.class, () -> Testbed.redis().using(ServerSource.DOCKER).start());
       assertTrue(e.getMessage().contains("localhost:1/no/such:image"), e.getMessage());
     } finally {
       System.clearProperty("interlock.redis.image");

@@ -10,7 +10,7 @@ import dev.interlock.testbed.process.Waiting;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.server.BindConflictException;
 import dev.interlock.testbed.server.NoServerException;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -53,9 +53,9 @@ class LeavesNothingBehindTest {
   @Test
   void aClosedServerHasNoProcessAndNoDirectory() throws IOException {
     List<Trace> traces = new ArrayList<>();
-    try (RedisServer running = Testbed.redis().using(Way.BINARY).start();
-        RedisServer paused = Testbed.redis().using(Way.BINARY).start();
-        RedisServer killed = Testbed.redis().using(Way.BINARY).start()) {
+    try (RedisServer running = Testbed.redis().using(ServerSource.BINARY).start();
+        RedisServer paused = Testbed.redis().using(ServerSource.BINARY).start();
+        RedisServer killed = Testbed.redis().using(ServerSource.BINARY).start()) {
       traces.addAll(List.of(Trace.of(running), Trace.of(paused), Trace.of(killed)));
       for (Trace trace : traces) {
         assertTrue(trace.isThere());
@@ -76,7 +76,7 @@ class LeavesNothingBehindTest {
           assertThrows(
               NoServerException.class,
               () ->
-                  Testbed.redis().using(Way.BINARY).config("port " + other.getLocalPort()).start());
+                  Testbed.redis().using(ServerSource.BINARY).config("port " + other.getLocalPort()).start());
       assertTrue(
           e.getSuppressed()[0] instanceof BindConflictException, "what was met is told: " + e);
     }
@@ -85,7 +85,7 @@ class LeavesNothingBehindTest {
 
   @Test
   void closingTwiceIsFineAndAClosedServerCannotComeBack() {
-    RedisServer redis = Testbed.redis().using(Way.BINARY).start();
+    RedisServer redis = Testbed.redis().using(ServerSource.BINARY).start();
     redis.close();
     redis.close();
     assertThrows(IllegalStateException.class, redis::restart);
@@ -94,7 +94,7 @@ class LeavesNothingBehindTest {
 
   @Test
   void aJvmThatEndsWithoutClosingTakesItsServersAlong() throws Exception {
-    try (JvmWithServers jvm = JvmWithServers.start(Way.BINARY)) {
+    try (JvmWithServers jvm = JvmWithServers.start(ServerSource.BINARY)) {
       jvm.endNormally();
       jvm.expectNothingLeft();
     }
@@ -102,7 +102,7 @@ class LeavesNothingBehindTest {
 
   @Test
   void aJvmThatIsKilledTakesItsServersAlong() throws Exception {
-    try (JvmWithServers jvm = JvmWithServers.start(Way.BINARY)) {
+    try (JvmWithServers jvm = JvmWithServers.start(ServerSource.BINARY)) {
       jvm.kill();
       jvm.expectNothingLeft();
     }
@@ -112,7 +112,7 @@ class LeavesNothingBehindTest {
   @Tag("extended")
   void aJvmThatIsKilledTakesItsContainersAlong() throws Exception {
     Docker.requireRedis();
-    try (JvmWithServers jvm = JvmWithServers.start(Way.DOCKER)) {
+    try (JvmWithServers jvm = JvmWithServers.start(ServerSource.DOCKER)) {
       jvm.kill();
       jvm.expectNothingLeft();
     }
@@ -121,7 +121,7 @@ class LeavesNothingBehindTest {
   /** PostgreSQL has a process for each connection, and a stopped one notices nothing. */
   @Test
   void aKilledJvmTakesTheProcessesOfAPausedDatabaseAlong() throws Exception {
-    try (JvmWithServers jvm = JvmWithServers.start(Way.BINARY, "database")) {
+    try (JvmWithServers jvm = JvmWithServers.start(ServerSource.BINARY, "database")) {
       List<ProcessHandle> processes =
           jvm.traces.stream()
               .map(trace -> trace.directory().resolve("postmaster.pid"))
@@ -156,9 +156,9 @@ class LeavesNothingBehindTest {
     }
 
     public static void main(String[] arguments) throws IOException {
-      Way way = Way.valueOf(arguments[0]);
+      ServerSource source = ServerSource.valueOf(arguments[0]);
       if (arguments.length > 1) {
-        PostgresServer database = Testbed.postgresql().using(way).start();
+        PostgresServer database = Testbed.postgresql().using(source).start();
         System.out.println(
             database.port() + " " + database.query("SHOW data_directory").get(0).get(0));
         database.pause();
@@ -166,8 +166,8 @@ class LeavesNothingBehindTest {
         System.in.readAllBytes();
         return;
       }
-      RedisServer running = Testbed.redis().using(way).start();
-      RedisServer paused = Testbed.redis().using(way).start();
+      RedisServer running = Testbed.redis().using(source).start();
+      RedisServer paused = Testbed.redis().using(source).start();
       for (RedisServer redis : List.of(running, paused)) {
         Trace trace = Trace.of(redis);
         System.out.println(trace.port() + " " + trace.directory());
@@ -177,11 +177,11 @@ class LeavesNothingBehindTest {
       System.in.readAllBytes();
     }
 
-    static JvmWithServers start(Way way, String... more) throws IOException {
+    static JvmWithServers start(ServerSource source, String... more) throws IOException {
       List<String> command = new ArrayList<>();
       command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
       command.addAll(List.of("-cp", System.getProperty("java.class.path")));
-      command.addAll(List.of(JvmWithServers.class.getName(), way.name()));
+      command.addAll(List.of(JvmWithServers.class.getName(), source.name()));
       command.addAll(List.of(more));
       Process process =
           new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();

@@ -16,7 +16,7 @@ import dev.interlock.testbed.redis.RedlockNodes;
 import dev.interlock.testbed.server.Deployment;
 import dev.interlock.testbed.server.DisposableServer;
 import dev.interlock.testbed.server.NoServerException;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.io.IOException;
 import java.util.List;
@@ -43,11 +43,11 @@ class NamedEndpointTest {
 
   @Test
   void isUsedBeforeAllOtherWays() throws IOException {
-    try (RedisServer users = Testbed.redis().using(Way.BINARY).password("secret").start()) {
+    try (RedisServer users = Testbed.redis().using(ServerSource.BINARY).password("secret").start()) {
       System.setProperty("interlock.redis.uri", users.uri());
       try (RedisServer redis = Testbed.redis().start()) {
         assertEquals(users.uri(), redis.uri());
-        assertEquals("endpoint 127.0.0.1:" + users.port(), redis.how());
+        assertEquals("endpoint 127.0.0.1:" + users.port(), redis.source());
         assertEquals(users.version(), redis.version());
         assertEquals("PONG", redis.call("PING"));
         assertEquals(List.of(), redis.members());
@@ -59,7 +59,7 @@ class NamedEndpointTest {
 
   @Test
   void refusesToBeHurt() {
-    try (RedisServer users = Testbed.redis().using(Way.BINARY).start()) {
+    try (RedisServer users = Testbed.redis().using(ServerSource.BINARY).start()) {
       System.setProperty("interlock.redis.uri", users.uri());
       try (RedisServer redis = Testbed.redis().start()) {
         assertFalse(redis.acceptsFaults());
@@ -78,14 +78,14 @@ class NamedEndpointTest {
 
   @Test
   void isPassedOverWhenFaultsOrSettingsAreWanted() {
-    try (RedisServer users = Testbed.redis().using(Way.BINARY).start()) {
+    try (RedisServer users = Testbed.redis().using(ServerSource.BINARY).start()) {
       System.setProperty("interlock.redis.uri", users.uri());
-      try (RedisServer ours = Testbed.redis().using(Way.ENDPOINT, Way.BINARY).forFaults().start()) {
+      try (RedisServer ours = Testbed.redis().using(ServerSource.ENDPOINT, ServerSource.BINARY).forFaults().start()) {
         assertTrue(ours.acceptsFaults());
       }
       try (RedisServer ours =
           Testbed.redis()
-              .using(Way.ENDPOINT, Way.BINARY)
+              .using(ServerSource.ENDPOINT, ServerSource.BINARY)
               .appendOnly(RedisBuilder.AppendOnly.OFF)
               .start()) {
         assertTrue(ours.acceptsFaults());
@@ -118,15 +118,15 @@ class NamedEndpointTest {
   @Test
   void mayBeAClusterASentinelGroupOrRedlockNodes() {
     try (RedisCluster users =
-        Testbed.redisCluster().using(Way.BINARY).tls().password("secret").start()) {
+        Testbed.redisCluster().using(ServerSource.BINARY).tls().password("secret").start()) {
       System.setProperty("interlock.redis.cluster.uri", users.uri());
       expectUsed(users, Testbed.redisCluster().start());
     }
-    try (RedisSentinels users = Testbed.redisSentinels().using(Way.BINARY).start()) {
+    try (RedisSentinels users = Testbed.redisSentinels().using(ServerSource.BINARY).start()) {
       System.setProperty("interlock.redis.sentinel.uri", users.uri());
       expectUsed(users, Testbed.redisSentinels().start());
     }
-    try (RedlockNodes users = Testbed.redlockNodes().using(Way.BINARY).nodes(3).start()) {
+    try (RedlockNodes users = Testbed.redlockNodes().using(ServerSource.BINARY).nodes(3).start()) {
       System.setProperty("interlock.redlock.uri", users.uri());
       expectUsed(users, Testbed.redlockNodes().start());
     }
@@ -134,11 +134,11 @@ class NamedEndpointTest {
 
   @Test
   void mayBeZooKeeperOrEtcd() {
-    try (ZooKeeperEnsemble users = Testbed.zookeeper().using(Way.EMBEDDED).start()) {
+    try (ZooKeeperEnsemble users = Testbed.zookeeper().using(ServerSource.EMBEDDED).start()) {
       System.setProperty("interlock.zookeeper.uri", users.uri());
       expectUsed(users, Testbed.zookeeper().start());
     }
-    try (EtcdCluster users = Testbed.etcd().using(Way.BINARY).tls().password("secret").start()) {
+    try (EtcdCluster users = Testbed.etcd().using(ServerSource.BINARY).tls().password("secret").start()) {
       System.setProperty("interlock.etcd.uri", users.uri());
       expectUsed(users, Testbed.etcd().start());
     }
@@ -147,7 +147,7 @@ class NamedEndpointTest {
   private static void expectUsed(Deployment users, Deployment named) {
     assertEquals(users.uri(), named.uri());
     assertEquals(users.version(), named.version());
-    assertTrue(named.how().startsWith("endpoint 127.0.0.1:"), named.how());
+    assertTrue(named.source().startsWith("endpoint 127.0.0.1:"), named.source());
     assertEquals(List.of(), named.members());
     assertEquals(List.of(), named.leaders());
     assertFalse(named.canChangeLeader());

@@ -21,7 +21,7 @@
 --
 -- A lock that already has this value was taken by the same request, which was repeated because its
 -- reply was lost. The lock is granted again.
-local weight, waiter, patience, waited = 1, ARGV[4], ARGV[5], false
+local weight, waiter, place_ttl, waited = 1, ARGV[4], ARGV[5], false
 local fence = redis.pcall('GET', KEYS[2])
 local last = type(fence) == 'string' and #fence <= 16 and string.find(fence, '^%d+$')
     and tonumber(fence)

@@ -2,7 +2,7 @@
 --
 -- KEYS: lock
 -- Replies: as release
-local told = ''
+local recipient = ''
 if redis.call('TYPE', KEYS[1]).ok == 'zset' then
 --#include held
   local awaited = #redis.call('ZRANGE', KEYS[1], '+inf', '+inf', 'BYSCORE') > 0

@@ -11,15 +11,15 @@ if value ~= ARGV[1] and value ~= 'revoked|' .. ARGV[1] then
 --#include on_primary
   return {'not held'}
 end
-local told = ''
+local recipient = ''
 if awaited then
   local weight = 1
 --#include next_in_line
   if next_in_line then
 --#include reserve_next
     local kept = redis.pcall('SET', KEYS[1], 'v3|reserved|' .. next_in_line, 'PX', next_length)
-    if kept.ok then told = next_in_line end
+    if kept.ok then recipient = next_in_line end
   end
 end
-if told == '' then redis.call('DEL', KEYS[1]) end
+if recipient == '' then redis.call('DEL', KEYS[1]) end
 --#include announce

@@ -17,5 +17,5 @@ if value == ARGV[2] then return 'released' end
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('SET', KEYS[1], (awaited and 'awaited|' or '') .. ARGV[2], 'PX', ARGV[3])
 redis.pcall('PEXPIRE', KEYS[1] .. ':fence', ARGV[4])
-local told = ''
+local recipient = ''
 --#include announce

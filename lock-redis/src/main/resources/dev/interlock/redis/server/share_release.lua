@@ -6,7 +6,7 @@
 -- ARGV: the head; the hold; the claim's id; its weight; the capacity
 -- Replies: as release
 --#include share_end
-local told = ''
+local recipient = ''
 if waiting then
   for count = 1, awaited and 10 or 0 do
     local weight = first.weight
@@ -18,12 +18,12 @@ if waiting then
         {weight = weight, since = now, ends = now + next_length, id = next_in_line}
     free = free - weight
     first.since, first.ends = now, others_end
-    told = count == 1 and next_in_line or ''
+    recipient = count == 1 and next_in_line or ''
     if others_end == 0 then break end
   end
   for i = 1, #waiting do
     local one = waiting[i]
-    if one.id == '' and one.ends >= now and one.weight <= free then told = '' end
+    if one.id == '' and one.ends >= now and one.weight <= free then recipient = '' end
   end
 --#include keep_line
 end

@@ -21,7 +21,7 @@ if type(ends) == 'string' and tonumber(ends) >= now then
   if token then redis.call('ZADD', KEYS[1], token, ARGV[4]) end
   redis.call('PEXPIREAT', KEYS[1], latest)
   redis.pcall('PEXPIRE', KEYS[1] .. ':fence', latest - ends + ARGV[6])
-  local awaited, told = waiting and #waiting > 0, ''
+  local awaited, recipient = waiting and #waiting > 0, ''
 --#include announce
 end
 if type(ends) == 'table' then

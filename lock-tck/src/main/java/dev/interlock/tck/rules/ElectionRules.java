@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 /** ELECT: elections. */
 public abstract class ElectionRules extends RuleTest {
 
-  /** Work that counts its calls, and leads until it is interrupted or told to return. */
+  /** Work that counts its calls, and leads until it is interrupted or may return. */
   private final class WatchedWork implements LeaderElection.LeaderWork {
     final AtomicInteger calls = new AtomicInteger();
     final AtomicInteger inside = new AtomicInteger();
@@ -305,9 +305,9 @@ public abstract class ElectionRules extends RuleTest {
     LockClient observer = client();
     Observed observed = new Observed();
     Registration registration = closing(observer.election(name).observe(observed::accept));
-    observed.await(null, "an observer was not told that nobody leads");
+    observed.await(null, "an observer was not called with no leader");
     Lease first = tryCampaign(labelled("the first leader"), name);
-    observed.await("the first leader", "an observer was not told of the leader");
+    observed.await("the first leader", "an observer was not called with the leader");
     assertShown(observed.latest, "the first leader", first);
     LockClient second = labelled("the second leader");
     Future<Lease> waiting = inThread(second.election(name)::campaign);
@@ -322,18 +322,18 @@ public abstract class ElectionRules extends RuleTest {
                       later.accept(state);
                       throw new IllegalStateException("a listener that always throws");
                     }));
-    later.await("the first leader", "a second observer was not told of the current leader");
+    later.await("the first leader", "a second observer was not called with the current leader");
     first.release();
     Lease leadership = within(waiting, "nobody leads after a leader has resigned");
-    observed.await("the second leader", "an observer was not told of the next leader");
-    later.await("the second leader", "a listener that had thrown was not told of the next leader");
+    observed.await("the second leader", "an observer was not called with the next leader");
+    later.await("the second leader", "a listener that had thrown was not called with the next leader");
     assertTrue(observer.leases().isEmpty(), "a client that only observes has a lease");
     assertTrue(
         answer(() -> observer.admin().inspect(name)).waiters().isEmpty(),
         "an observer is shown as a waiter");
     thrower.close();
     leadership.release();
-    observed.await(null, "an observer was not told that nobody leads");
+    observed.await(null, "an observer was not called with no leader");
     registration.close();
     int calls = observed.states.size();
     Lease again = tryCampaign(second, name);

@@ -68,12 +68,12 @@ final class ElectionMutants {
         Specimen.mutant("the first leader forever")
             .fault("An observer is called for the first leader only.")
             .harness(() -> ofElection(FirstLeader::new))
-            .refusedBy("ELECT-03", "an observer was not told of the next leader")
+            .refusedBy("ELECT-03", "an observer was not called with the next leader")
             .build(),
         Specimen.mutant("an observer called only on changes")
             .fault("An observer is not called with the state at the beginning.")
             .harness(() -> ofElection(ChangesOnly::new))
-            .refusedBy("ELECT-03", "an observer was not told that nobody leads")
+            .refusedBy("ELECT-03", "an observer was not called with no leader")
             .build(),
         Specimen.mutant("a leader that does not resign")
             .fault(

@@ -129,7 +129,7 @@ final class StoreMutants {
             .build(),
         Specimen.mutant("validity counted from the reply of a slow line")
             .fault(
-                "The first client in the queue learns of its turn 300 ms late, and counts validity"
+                "The first client in the queue learns of its grant 300 ms late, and counts validity"
                     + " from that moment.")
             .harness(
                 () -> {

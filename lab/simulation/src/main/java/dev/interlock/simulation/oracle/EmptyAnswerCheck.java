@@ -12,7 +12,7 @@ import java.util.Map;
 
 /**
  * Checks that an attempt without a lease had a reason: the client itself held the name or waited in
- * the store's queue for it, or the store had told the client that the name was held. A failure of
+ * the store's queue for it, or the store had answered that the name was held. A failure of
  * the store is not a reason.
  */
 public final class EmptyAnswerCheck {

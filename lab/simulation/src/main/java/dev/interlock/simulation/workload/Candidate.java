@@ -86,7 +86,7 @@ public final class Candidate implements LeaderElection.LeaderWork {
     campaignsSince = world.now();
     LeaderElection.Candidacy started = election.start(this);
     candidacy = started;
-    long maxCalls = 1 + op.patience() % 3;
+    long maxCalls = 1 + op.timeout() % 3;
     try {
       while (calls < maxCalls && !withdrawn && isClientOpen.getAsBoolean()) {
         checkProgress(started);
@@ -185,8 +185,8 @@ public final class Candidate implements LeaderElection.LeaderWork {
     } catch (InterruptedException e) {
       leadership.require(!lease.isHeld(), "ELECT-02", "leads, but its work was interrupted");
       leadership.recordReleaseCall();
-      if (op.again()) {
-        machine.block(op.patience());
+      if (op.misuse()) {
+        machine.block(op.timeout());
       }
       if (op.treatment() == Treatment.FAIL) {
         throw e;

@@ -199,12 +199,12 @@ public record Plan(
       LeaseOptions options,
       Treatment treatment,
       Ending ending,
-      long patience,
+      long timeout,
       long hold,
       boolean renews,
       boolean checksValidity, // or else waits for the signal of its loss
       int listener, // 1 throws, 2 blocks
-      boolean again, // tries to acquire the lock again, or works on after a loss
+      boolean misuse, // acquires a lock that it holds, asks for 0 permits, or works on after a loss
       long pause) {
     /**
      * Returns the operation as a blocking wait, whose thread has released the name before it waits
@@ -226,7 +226,7 @@ public record Plan(
         LeaseOptions newKeeping,
         Ending newEnding,
         long newHold,
-        boolean newAgain,
+        boolean newMisuse,
         long newPause) {
       return new Op(
           newKind,
@@ -235,12 +235,12 @@ public record Plan(
           newKeeping,
           treatment,
           newEnding,
-          patience,
+          timeout,
           newHold,
           renews,
           checksValidity,
           listener,
-          newAgain,
+          newMisuse,
           newPause);
     }
 
@@ -288,7 +288,7 @@ public record Plan(
           changed && !ordered ? other : options,
           twice ? Ending.TWICE : ending,
           isLong ? upTo(random, 2 * ttl) : hold,
-          again,
+          misuse,
           pause);
     }
 
@@ -311,15 +311,15 @@ public record Plan(
       boolean limited = options == LeaseOptions.NOT_RENEWED || options == LeaseOptions.MAX_HOLD;
       LeaseOptions newOptions = isStanding && !limited ? LeaseOptions.RENEWED : options;
       long newHold = isStanding && random.nextInt(4) == 0 ? upTo(random, 2 * ttl) : hold;
-      boolean newAgain = isStanding ? random.nextInt(3) == 0 : again && !other.isCampaign();
-      return with(other, name, share, newOptions, ending, newHold, newAgain, pause);
+      boolean newMisuse = isStanding ? random.nextInt(3) == 0 : misuse && !other.isCampaign();
+      return with(other, name, share, newOptions, ending, newHold, newMisuse, pause);
     }
 
     @Override
     public String toString() {
       StringBuilder text = new StringBuilder(kind + " " + Plan.name(name) + " " + options);
       text.append(share.isExclusive() ? "" : " " + ObservedLease.describe(share));
-      text.append(" patience ").append(patience / 1_000_000).append(" ms, ").append(treatment);
+      text.append(" timeout ").append(timeout / 1_000_000).append(" ms, ").append(treatment);
       text.append(", hold ").append(hold / 1_000_000).append(" ms, ").append(ending);
       return text + (listener == 1 ? ", throws" : listener == 2 ? ", blocks" : "");
     }
@@ -602,7 +602,7 @@ public record Plan(
           case 1, 2 -> upTo(random, 800 * MS);
           default -> upTo(random, 50 * MS);
         };
-    long patience = random.nextInt(2) == 0 ? upTo(random, 400 * MS) : upTo(random, 2 * setting.ttl);
+    long timeout = random.nextInt(2) == 0 ? upTo(random, 400 * MS) : upTo(random, 2 * setting.ttl);
     int name = random.nextInt(setting.names());
     if (favourite != null && favourite.isOfSet() && !kind.isOfSet() && random.nextInt(2) == 0) {
       // Sets then hold most of their names, and wait for the last.
@@ -616,7 +616,7 @@ public record Plan(
         options,
         treatment,
         ending,
-        patience,
+        timeout,
         hold,
         random.nextInt(2) == 0 && !setting.silent,
         random.nextInt(3) != 0,

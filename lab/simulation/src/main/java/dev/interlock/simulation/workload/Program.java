@@ -151,7 +151,7 @@ public final class Program implements Runnable {
       case SHORT_TTL -> builder.autoRenew(false).ttl(Duration.ofNanos(setting.ttl() / 4));
       case MAX_HOLD -> builder.maxHold(Duration.ofNanos(maxHold(op)));
       case MIN_HOLD -> builder.minHold(Duration.ofNanos(minHold(op)));
-      case WAIT_TIMEOUT -> builder.waitTimeout(Duration.ofNanos(Math.max(MS, op.patience())));
+      case WAIT_TIMEOUT -> builder.waitTimeout(Duration.ofNanos(Math.max(MS, op.timeout())));
       case DEFAULT -> throw new IllegalArgumentException("the operation has no options");
     }
   }
@@ -178,10 +178,10 @@ public final class Program implements Runnable {
   private long latest(Op op) {
     return switch (op.kind().basicKind()) {
       case TRY -> machine.monotonic() + setting.requestTimeout();
-      case TIMED, ASYNC_TIMED -> machine.monotonic() + op.patience() + MIN_REQUEST_TIME;
+      case TIMED, ASYNC_TIMED -> machine.monotonic() + op.timeout() + MIN_REQUEST_TIME;
       default ->
           op.options() == Plan.LeaseOptions.WAIT_TIMEOUT
-              ? machine.monotonic() + Math.max(MS, op.patience()) + MIN_REQUEST_TIME
+              ? machine.monotonic() + Math.max(MS, op.timeout()) + MIN_REQUEST_TIME
               : Journal.NEVER;
     };
   }
@@ -250,11 +250,11 @@ public final class Program implements Runnable {
         change == null
             ? client.semaphore(name, share.capacity())
             : client.semaphore(name, share.capacity(), change);
-    if (op.again()) {
+    if (op.misuse()) {
       requireRefused(semaphore, 0);
       requireRefused(semaphore, share.capacity() + 1);
     }
-    return share.weight() == 1 && !op.again() ? semaphore : semaphore.permits(share.weight());
+    return share.weight() == 1 && !op.misuse() ? semaphore : semaphore.permits(share.weight());
   }
 
   private void requireRefused(DistributedSemaphore semaphore, int permits) {
@@ -321,7 +321,7 @@ public final class Program implements Runnable {
     long from = world.now();
     observer.begin(client);
     try {
-      machine.pause(op.patience());
+      machine.pause(op.timeout());
       if (!observer.hasBeenCalled()
           && world.isStoreAvailable()
           && clients.isOpen(client)
@@ -343,12 +343,12 @@ public final class Program implements Runnable {
   }
 
   /** Fails if a timed attempt ended before its time was over. */
-  private void requireLasted(String what, long from, long patience) {
+  private void requireLasted(String what, long from, long timeout) {
     long elapsed = world.now() - from;
-    if (elapsed + MS < machine.trueNanos(patience)) {
+    if (elapsed + MS < machine.trueNanos(timeout)) {
       world.fail(
           "WAIT-02",
-          who() + ": " + what + " returned after " + elapsed / MS + " of " + patience / MS + " ms");
+          who() + ": " + what + " returned after " + elapsed / MS + " of " + timeout / MS + " ms");
     }
   }
 
@@ -375,7 +375,7 @@ public final class Program implements Runnable {
         } finally {
           recordEndOfWait(op);
           if (op.options() == Plan.LeaseOptions.WAIT_TIMEOUT) {
-            requireInTime("WAIT-02", "acquire()", from, op.patience() + extraTime + renewalTime());
+            requireInTime("WAIT-02", "acquire()", from, op.timeout() + extraTime + renewalTime());
           }
         }
       }
@@ -397,20 +397,20 @@ public final class Program implements Runnable {
         }
       }
       case TIMED -> {
-        recordWait(op, machine.monotonic() + op.patience());
+        recordWait(op, machine.monotonic() + op.timeout());
         try {
-          lease = lock.tryAcquire(Duration.ofNanos(op.patience())).orElse(null);
+          lease = lock.tryAcquire(Duration.ofNanos(op.timeout())).orElse(null);
           if (lease == null) {
-            requireLasted("tryAcquire(t)", from, op.patience());
+            requireLasted("tryAcquire(t)", from, op.timeout());
             requireReason(op, clock);
           }
         } catch (LockUnavailableException e) {
-          requireLasted("tryAcquire(t)", from, op.patience());
+          requireLasted("tryAcquire(t)", from, op.timeout());
           throw e;
         } finally {
           recordEndOfWait(op);
           requireInTime(
-              "WAIT-02", "tryAcquire(t)", from, op.patience() + extraTime + renewalTime());
+              "WAIT-02", "tryAcquire(t)", from, op.timeout() + extraTime + renewalTime());
         }
       }
       case ASYNC -> {
@@ -422,13 +422,13 @@ public final class Program implements Runnable {
         }
       }
       default -> {
-        Optional<L> result = future(op, lock.tryAcquireAsync(Duration.ofNanos(op.patience())));
+        Optional<L> result = future(op, lock.tryAcquireAsync(Duration.ofNanos(op.timeout())));
         long shortage = machine.threadShortage(from, world.now());
         requireInTime(
             "WAIT-02",
             "tryAcquireAsync(t)",
             from,
-            op.patience() + extraTime + releaseTime + shortage);
+            op.timeout() + extraTime + releaseTime + shortage);
         lease = result == null ? null : result.orElse(null);
         if (result != null && lease == null) {
           requireReason(op, clock);
@@ -569,7 +569,7 @@ public final class Program implements Runnable {
   private <R> @Nullable R future(Op op, CompletableFuture<R> future) throws InterruptedException {
     boolean endsEarly = op.treatment() != Plan.Treatment.AWAIT;
     try {
-      if (!isDone(future, endsEarly ? Duration.ofNanos(op.patience() / 2) : null)) {
+      if (!isDone(future, endsEarly ? Duration.ofNanos(op.timeout() / 2) : null)) {
         switch (op.treatment()) {
           case AWAIT -> throw new IllegalStateException("AWAIT does not end the future");
           case CANCEL -> future.cancel(true);
@@ -658,7 +658,7 @@ public final class Program implements Runnable {
       one.addListeners(lease, op.listener());
     }
     try {
-      if (op.again()) {
+      if (op.misuse()) {
         acquireAgain(op, lock, lease, observed.get(0));
       }
       if (!hold(op, lease, observed)) {
@@ -841,7 +841,7 @@ public final class Program implements Runnable {
       result =
           switch (op.kind().basicKind()) {
             case TRY -> view.tryLock();
-            case TIMED -> view.tryLock(op.patience(), TimeUnit.NANOSECONDS);
+            case TIMED -> view.tryLock(op.timeout(), TimeUnit.NANOSECONDS);
             default -> {
               if (op.treatment() == Plan.Treatment.AWAIT) {
                 view.lockInterruptibly();
@@ -873,7 +873,7 @@ public final class Program implements Runnable {
       long until = machine.monotonic() + op.hold();
       while (until - machine.monotonic() > 0) {
         machine.pause(Math.max(5 * MS, op.hold() / 6));
-        if (op.again() && op.share().kind() == LockKind.READ_WRITE) {
+        if (op.misuse() && op.share().kind() == LockKind.READ_WRITE) {
           requireSidesFixed(op, client);
         }
         long before = world.now();

@@ -2,14 +2,14 @@ package dev.interlock.testbed.database;
 
 import dev.interlock.testbed.install.BinaryInstallation;
 import dev.interlock.testbed.install.Installation;
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.process.Directories;
 import dev.interlock.testbed.process.Ports;
 import dev.interlock.testbed.server.DeploymentBuilder;
 import dev.interlock.testbed.server.DisposableServer;
 import dev.interlock.testbed.server.EndpointUri;
 import dev.interlock.testbed.server.Place;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import dev.interlock.testbed.server.WrongClock;
 import java.io.IOException;
 import java.io.InputStream;
@@ -39,7 +39,7 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
 
   /** Creates a server without starting it. */
   interface Factory<S> {
-    S server(String how, DatabaseServer.Access access, DisposableServer.@Nullable Parts parts);
+    S server(String source, DatabaseServer.Access access, DisposableServer.@Nullable Parts parts);
   }
 
   /**
@@ -85,7 +85,7 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
   }
 
   /** Finds the program on this machine. */
-  abstract BinaryInstallation find() throws UnsuitableWayException;
+  abstract BinaryInstallation find() throws UnsuitableSourceException;
 
   /**
    * {@return the files that the script reads, by name, with their lines}
@@ -104,14 +104,14 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
   }
 
   @Override
-  protected final S launch(Way way) throws UnsuitableWayException {
-    if (way != Way.BINARY) {
-      throw new UnsuitableWayException(
+  protected final S launch(ServerSource source) throws UnsuitableSourceException {
+    if (source != ServerSource.BINARY) {
+      throw new UnsuitableSourceException(
           "the testbed starts databases only from programs on this machine");
     }
     BinaryInstallation found = find();
     Installation script =
-        new BinaryInstallation(found.how(), Path.of("/bin/sh"), found.environment());
+        new BinaryInstallation(found.source(), Path.of("/bin/sh"), found.environment());
     Installation shell = ahead == null ? script : WrongClock.on(script, ahead);
     List<String> more = List.copyOf(extra);
     String name = String.valueOf(found.program().getFileName());
@@ -150,7 +150,7 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
               clients,
               clients.as(administrator, DatabaseServer.ADMINISTRATORS_PASSWORD),
               clients.uri());
-      return start(servers.server(shell.how(), access, parts));
+      return start(servers.server(shell.source(), access, parts));
     } catch (IOException e) {
       throw new UncheckedIOException("cannot write below " + directory, e);
     }

@@ -48,8 +48,8 @@ public abstract class DatabaseServer extends DisposableServer implements Deploym
    */
   record Access(DatabaseEndpoint clients, DatabaseEndpoint administrator, String uri) {}
 
-  DatabaseServer(String name, String how, Access access, Probe probe, @Nullable Parts parts) {
-    super(name, access.clients().host(), access.clients().port(), how, probe, parts);
+  DatabaseServer(String name, String source, Access access, Probe probe, @Nullable Parts parts) {
+    super(name, access.clients().host(), access.clients().port(), source, probe, parts);
     this.access = access;
   }
 

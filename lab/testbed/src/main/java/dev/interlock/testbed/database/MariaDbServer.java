@@ -1,7 +1,7 @@
 package dev.interlock.testbed.database;
 
 import dev.interlock.testbed.install.BinaryInstallation;
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.Socket;
@@ -17,8 +17,8 @@ public final class MariaDbServer extends DatabaseServer {
   private static final String ADMINISTRATOR = "administrator";
   private static final int PROTOCOL_VERSION = 10;
 
-  private MariaDbServer(String how, Access access, @Nullable Parts parts) {
-    super("mariadbd", how, access, limit -> ready(access.clients(), limit), parts);
+  private MariaDbServer(String source, Access access, @Nullable Parts parts) {
+    super("mariadbd", source, access, limit -> ready(access.clients(), limit), parts);
   }
 
   /** {@return whether the server greets with its protocol instead of an error} */
@@ -50,7 +50,7 @@ public final class MariaDbServer extends DatabaseServer {
     }
 
     @Override
-    BinaryInstallation find() throws UnsuitableWayException {
+    BinaryInstallation find() throws UnsuitableSourceException {
       return BinaryInstallation.find("mariadbd", "interlock.mariadb.binary");
     }
 

@@ -1,7 +1,7 @@
 package dev.interlock.testbed.database;
 
 import dev.interlock.testbed.install.BinaryInstallation;
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -22,8 +22,8 @@ public final class PostgresServer extends DatabaseServer {
 
   private static final String ADMINISTRATOR = "postgres";
 
-  private PostgresServer(String how, Access access, @Nullable Parts parts) {
-    super("postgres", how, access, limit -> ready(access.clients(), limit), parts);
+  private PostgresServer(String source, Access access, @Nullable Parts parts) {
+    super("postgres", source, access, limit -> ready(access.clients(), limit), parts);
   }
 
   /**
@@ -60,7 +60,7 @@ public final class PostgresServer extends DatabaseServer {
     }
 
     @Override
-    BinaryInstallation find() throws UnsuitableWayException {
+    BinaryInstallation find() throws UnsuitableSourceException {
       return BinaryInstallation.find(
           "postgres", "interlock.postgresql.binary", "usr/lib/postgresql");
     }

@@ -3,7 +3,7 @@ package dev.interlock.testbed.etcd;
 import dev.interlock.testbed.install.BinaryInstallation;
 import dev.interlock.testbed.install.ContainerInstallation;
 import dev.interlock.testbed.install.Installation;
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.process.Workspace;
 import dev.interlock.testbed.server.Deployment;
 import dev.interlock.testbed.server.DisposableServer;
@@ -13,7 +13,7 @@ import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Servers;
 import dev.interlock.testbed.server.TlsIdentity;
 import dev.interlock.testbed.server.TlsTrust;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -180,9 +180,9 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     }
 
     @Override
-    protected EtcdCluster launch(Way way) throws UnsuitableWayException {
+    protected EtcdCluster launch(ServerSource source) throws UnsuitableSourceException {
       Installation installation =
-          switch (way) {
+          switch (source) {
             // etcd 3.4 requires this on 64-bit ARM, and ignores it elsewhere.
             case BINARY ->
                 BinaryInstallation.find("etcd", "interlock.etcd.binary")
@@ -191,7 +191,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
                 ContainerInstallation.find(
                     "etcd", "interlock.etcd.image", "gcr.io/etcd-development/etcd:v3.5.21");
             case EMBEDDED ->
-                throw new UnsuitableWayException("there is no embedded etcd on Maven Central");
+                throw new UnsuitableSourceException("there is no embedded etcd on Maven Central");
             case ENDPOINT -> throw new IllegalArgumentException("an endpoint is not a program");
           };
       return retryOnBindConflict(() -> launch(installation));

@@ -69,7 +69,6 @@ record EtcdConfig(
     return (tls == null ? "http" : "https") + "://127.0.0.1:" + member.client();
   }
 
-  /** Writes the configuration of one member, and returns its path. */
   Path write(Path directory, Member member, Start start) {
     return Directories.write(directory.resolve("etcd.yml"), lines(directory, member, start));
   }

@@ -39,8 +39,8 @@ public final class EtcdServer extends DisposableServer {
   private final EtcdEndpoint peer;
 
   private EtcdServer(
-      EtcdConfig.Member member, String how, EtcdEndpoint client, EtcdEndpoint peer, Parts parts) {
-    super(member.name(), "127.0.0.1", member.client(), how, peer::ready, parts);
+      EtcdConfig.Member member, String source, EtcdEndpoint client, EtcdEndpoint peer, Parts parts) {
+    super(member.name(), "127.0.0.1", member.client(), source, peer::ready, parts);
     this.endpoint = client;
     this.peer = peer;
   }
@@ -68,7 +68,7 @@ public final class EtcdServer extends DisposableServer {
                   () -> config.forget(directory, member));
           EtcdEndpoint peer = new EtcdEndpoint(member.listenUrl(), null, null);
           EtcdServer server =
-              new EtcdServer(member, installation.how(), config.client(member), peer, parts);
+              new EtcdServer(member, installation.source(), config.client(member), peer, parts);
           server.start();
           return server;
         },

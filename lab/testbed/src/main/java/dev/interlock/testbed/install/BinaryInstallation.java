@@ -20,10 +20,10 @@ import java.util.stream.Stream;
 /**
  * A server program on this machine.
  *
- * @param how the origin of the program, for messages
+ * @param source the origin of the program, for messages
  * @param environment the variables that the program needs in its environment
  */
-public record BinaryInstallation(String how, Path program, Map<String, String> environment)
+public record BinaryInstallation(String source, Path program, Map<String, String> environment)
     implements Installation {
 
   /** The project's folder of server packages that are unpacked but not installed. */
@@ -37,19 +37,19 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
    * @param setting the setting that may name its path
    * @param versions a directory, below the root or the servers folder, with a directory for each
    *     version, whose {@code bin} has the program; the newest version is used
-   * @throws UnsuitableWayException if the program is in none of these places; the message lists
+   * @throws UnsuitableSourceException if the program is in none of these places; the message lists
    *     them
    */
   public static BinaryInstallation find(String program, String setting, String... versions)
-      throws UnsuitableWayException {
+      throws UnsuitableSourceException {
     if (!LocalProcess.isSupported()) {
-      throw new UnsuitableWayException("local processes need the signals of a POSIX system");
+      throw new UnsuitableSourceException("local processes need the signals of a POSIX system");
     }
     Optional<String> named = Settings.get(setting);
     if (named.isPresent()) {
       Path path = Path.of(named.get());
       if (!Files.isExecutable(path)) {
-        throw new UnsuitableWayException(
+        throw new UnsuitableSourceException(
             Settings.environmentName(setting)
                 + " names "
                 + path
@@ -64,7 +64,7 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
     }
     Optional<Path> folder = serversFolder();
     if (folder.isEmpty()) {
-      throw new UnsuitableWayException(
+      throw new UnsuitableSourceException(
           "there is no "
               + program
               + " on the PATH, and no folder "
@@ -80,7 +80,7 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
     if (unpacked.isPresent()) {
       return found(unpacked.get(), libraries(folder.get()));
     }
-    throw new UnsuitableWayException(
+    throw new UnsuitableSourceException(
         "there is no " + program + " on the PATH or in " + folder.get());
   }
 
@@ -92,7 +92,7 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
   public BinaryInstallation with(Map<String, String> more) {
     Map<String, String> all = new HashMap<>(environment);
     all.putAll(more);
-    return new BinaryInstallation(how, program, all);
+    return new BinaryInstallation(source, program, all);
   }
 
   @Override

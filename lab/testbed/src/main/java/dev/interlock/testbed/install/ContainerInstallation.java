@@ -21,16 +21,16 @@ public record ContainerInstallation(DockerClient docker, String image, String pr
    * Finds a program's image.
    *
    * @param setting the setting that may name another image
-   * @throws UnsuitableWayException if there is no suitable daemon, or no such image
+   * @throws UnsuitableSourceException if there is no suitable daemon, or no such image
    */
   public static ContainerInstallation find(String program, String setting, String officialImage)
-      throws UnsuitableWayException {
+      throws UnsuitableSourceException {
     String image = DockerDaemon.image(Settings.get(setting).orElse(officialImage));
     return new ContainerInstallation(DockerDaemon.client(), image, program);
   }
 
   @Override
-  public String how() {
+  public String source() {
     return "container of image " + image;
   }
 

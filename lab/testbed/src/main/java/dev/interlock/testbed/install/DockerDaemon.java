@@ -46,11 +46,11 @@ final class DockerDaemon {
   /**
    * Returns the client of a suitable daemon.
    *
-   * @throws UnsuitableWayException if no suitable daemon answers in time
+   * @throws UnsuitableSourceException if no suitable daemon answers in time
    */
-  static DockerClient client() throws UnsuitableWayException {
+  static DockerClient client() throws UnsuitableSourceException {
     if (!hasSocket()) {
-      throw new UnsuitableWayException(
+      throw new UnsuitableSourceException(
           "there is no Docker daemon: DOCKER_HOST is not set, and there is no /var/run/docker.sock");
     }
     return await(Connection.CLIENT, ANSWER_TIMEOUT, "the Docker daemon does not answer");
@@ -60,9 +60,9 @@ final class DockerDaemon {
    * Pulls an image unless it is present.
    *
    * @return its name, or the substitute that Testcontainers is configured to use
-   * @throws UnsuitableWayException if it is missing and cannot be pulled
+   * @throws UnsuitableSourceException if it is missing and cannot be pulled
    */
-  static String image(String name) throws UnsuitableWayException {
+  static String image(String name) throws UnsuitableSourceException {
     client();
     CompletableFuture<String> image =
         IMAGES.computeIfAbsent(name, n -> inBackground(() -> pull(n)));
@@ -125,13 +125,13 @@ final class DockerDaemon {
   }
 
   private static <T> T await(CompletableFuture<T> result, Duration limit, String problem)
-      throws UnsuitableWayException {
+      throws UnsuitableSourceException {
     try {
       return result.get(limit.toSeconds(), TimeUnit.SECONDS);
     } catch (ExecutionException e) {
-      throw new UnsuitableWayException(problem + ": " + e.getCause());
+      throw new UnsuitableSourceException(problem + ": " + e.getCause());
     } catch (TimeoutException e) {
-      throw new UnsuitableWayException(problem + " within " + limit.toSeconds() + " s");
+      throw new UnsuitableSourceException(problem + " within " + limit.toSeconds() + " s");
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new TestbedException("interrupted while waiting for Docker", e);

@@ -9,8 +9,8 @@ import java.util.List;
 /** An available server program. */
 public interface Installation {
 
-  /** {@return the origin of the program, as in {@link DisposableServer#how()}} */
-  String how();
+  /** {@return the origin of the program, as in {@link DisposableServer#source()}} */
+  String source();
 
   /**
    * Prepares a process, without starting it.

@@ -2,7 +2,7 @@ package dev.interlock.testbed.redis;
 
 import dev.interlock.testbed.install.BinaryInstallation;
 import dev.interlock.testbed.install.Installation;
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.process.LocalProcess;
 import dev.interlock.testbed.process.ServerProcess;
 import dev.interlock.testbed.process.TestbedException;
@@ -29,14 +29,14 @@ final class EmbeddedRedis implements Installation {
   /**
    * Finds the program for this system.
    *
-   * @throws UnsuitableWayException if there is none, or this system cannot pause it
+   * @throws UnsuitableSourceException if there is none, or this system cannot pause it
    */
-  static EmbeddedRedis find() throws UnsuitableWayException {
+  static EmbeddedRedis find() throws UnsuitableSourceException {
     if (!LocalProcess.isSupported()) {
-      throw new UnsuitableWayException("local processes need the signals of a POSIX system");
+      throw new UnsuitableSourceException("local processes need the signals of a POSIX system");
     }
     if (!hasProgram()) {
-      throw new UnsuitableWayException(
+      throw new UnsuitableSourceException(
           "embedded-redis has no program for %s on %s"
               .formatted(System.getProperty("os.name"), System.getProperty("os.arch")));
     }
@@ -53,14 +53,14 @@ final class EmbeddedRedis implements Installation {
   }
 
   @Override
-  public String how() {
+  public String source() {
     return "embedded-redis, its program run as a process";
   }
 
   @Override
   public ServerProcess process(Workspace workspace, Path directory, List<String> arguments) {
     // The embedded Redis needs OpenSSL, which minimal systems lack.
-    return new BinaryInstallation(how(), program(workspace), BinaryInstallation.unpackedLibraries())
+    return new BinaryInstallation(source(), program(workspace), BinaryInstallation.unpackedLibraries())
         .process(workspace, directory, arguments);
   }
 

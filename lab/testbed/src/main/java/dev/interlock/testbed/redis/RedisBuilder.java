@@ -3,10 +3,10 @@ package dev.interlock.testbed.redis;
 import dev.interlock.testbed.install.BinaryInstallation;
 import dev.interlock.testbed.install.ContainerInstallation;
 import dev.interlock.testbed.install.Installation;
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.server.Deployment;
 import dev.interlock.testbed.server.DeploymentBuilder;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -88,10 +88,10 @@ public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deplo
     return separable;
   }
 
-  /** {@return the starter of servers, by a way other than a named endpoint} */
-  final RedisNodes nodes(Way way) throws UnsuitableWayException {
+  /** {@return the starter of servers, from a source other than a named endpoint} */
+  final RedisNodes nodes(ServerSource source) throws UnsuitableSourceException {
     Installation program =
-        switch (way) {
+        switch (source) {
           case BINARY -> BinaryInstallation.find("redis-server", "interlock.redis.binary");
           case DOCKER ->
               ContainerInstallation.find("redis-server", "interlock.redis.image", "redis:7.2");

@@ -1,12 +1,12 @@
 package dev.interlock.testbed.redis;
 
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.server.Deployment;
 import dev.interlock.testbed.server.EndpointUri;
 import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Servers;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -147,8 +147,8 @@ public final class RedisCluster extends RedisDeployment {
     }
 
     @Override
-    protected RedisCluster launch(Way way) throws UnsuitableWayException {
-      RedisNodes nodes = nodes(way);
+    protected RedisCluster launch(ServerSource source) throws UnsuitableSourceException {
+      RedisNodes nodes = nodes(source);
       PeerGates gates = isSeparable() ? new PeerGates() : null;
       return Servers.startAll(
           2 * RedisClusterView.SHARDS,

@@ -1,7 +1,7 @@
 package dev.interlock.testbed.redis;
 
 import dev.interlock.testbed.install.Installation;
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.process.Ports;
 import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Place;
@@ -21,7 +21,7 @@ record RedisNodes(Installation installation, RedisConfig config) {
   private static final String ANNOUNCED_BUS = "cluster-announce-bus-port";
 
   /** {@return a starter of servers with a wrong clock} */
-  RedisNodes withClock(Duration ahead) throws UnsuitableWayException {
+  RedisNodes withClock(Duration ahead) throws UnsuitableSourceException {
     return new RedisNodes(WrongClock.on(installation, ahead), config);
   }
 
@@ -91,7 +91,7 @@ record RedisNodes(Installation installation, RedisConfig config) {
     arguments.addAll(extraArguments);
     return RedisServer.launch(
         name,
-        installation.how(),
+        installation.source(),
         endpoint,
         place.parts(installation, arguments, () -> RedisConfig.deleteData(directory)));
   }

@@ -1,6 +1,6 @@
 package dev.interlock.testbed.redis;
 
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.process.Waiting;
 import dev.interlock.testbed.server.Deployment;
@@ -8,7 +8,7 @@ import dev.interlock.testbed.server.DisposableServer.State;
 import dev.interlock.testbed.server.EndpointUri;
 import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Servers;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -268,8 +268,8 @@ public final class RedisSentinels extends RedisDeployment {
     }
 
     @Override
-    protected RedisSentinels launch(Way way) throws UnsuitableWayException {
-      RedisNodes nodes = nodes(way);
+    protected RedisSentinels launch(ServerSource source) throws UnsuitableSourceException {
+      RedisNodes nodes = nodes(source);
       List<RedisServer> started = new ArrayList<>();
       return Servers.startAll(
           2 + SENTINELS,

@@ -1,11 +1,11 @@
 package dev.interlock.testbed.redis;
 
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.server.Deployment;
 import dev.interlock.testbed.server.DisposableServer;
 import dev.interlock.testbed.server.EndpointUri;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -36,15 +36,15 @@ public final class RedisServer extends DisposableServer implements Deployment {
   private final String uri;
 
   private RedisServer(
-      String name, String how, RedisEndpoint endpoint, String uri, @Nullable Parts parts) {
-    super(name, endpoint.host(), endpoint.port(), how, endpoint::ready, parts);
+      String name, String source, RedisEndpoint endpoint, String uri, @Nullable Parts parts) {
+    super(name, endpoint.host(), endpoint.port(), source, endpoint::ready, parts);
     this.endpoint = endpoint;
     this.uri = uri;
   }
 
   /** Starts a server, and waits until it answers. */
-  static RedisServer launch(String name, String how, RedisEndpoint endpoint, Parts parts) {
-    RedisServer server = new RedisServer(name, how, endpoint, endpoint.uri(), parts);
+  static RedisServer launch(String name, String source, RedisEndpoint endpoint, Parts parts) {
+    RedisServer server = new RedisServer(name, source, endpoint, endpoint.uri(), parts);
     server.start();
     return server;
   }
@@ -224,8 +224,8 @@ public final class RedisServer extends DisposableServer implements Deployment {
     }
 
     @Override
-    protected RedisServer launch(Way way) throws UnsuitableWayException {
-      RedisNodes correct = nodes(way);
+    protected RedisServer launch(ServerSource source) throws UnsuitableSourceException {
+      RedisNodes correct = nodes(source);
       RedisNodes nodes = ahead == null ? correct : correct.withClock(ahead);
       return retryOnBindConflict(() -> nodes.startServer("redis"));
     }

@@ -1,9 +1,9 @@
 package dev.interlock.testbed.redis;
 
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.server.EndpointUri;
 import dev.interlock.testbed.server.Servers;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -76,8 +76,8 @@ public final class RedlockNodes extends RedisDeployment {
     }
 
     @Override
-    protected RedlockNodes launch(Way way) throws UnsuitableWayException {
-      RedisNodes correct = nodes(way);
+    protected RedlockNodes launch(ServerSource source) throws UnsuitableSourceException {
+      RedisNodes correct = nodes(source);
       List<RedisNodes> nodes = new ArrayList<>();
       for (int i = 0; i < count; i++) {
         nodes.add(i < ahead.size() ? correct.withClock(ahead.get(i)) : correct);

@@ -35,7 +35,7 @@ public interface Deployment extends AutoCloseable {
   String version();
 
   /** {@return the origin of the servers, for example {@code binary /usr/bin/redis-server}} */
-  String how();
+  String source();
 
   /** {@return the servers that faults can be injected into, in a fixed order, without sentinels} */
   List<? extends DisposableServer> members();

@@ -1,7 +1,7 @@
 package dev.interlock.testbed.server;
 
 import dev.interlock.testbed.install.Settings;
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.process.TestbedException;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -27,7 +27,7 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
 
   private final String kind;
   private final String setting;
-  private List<Way> ways = defaultWays();
+  private List<ServerSource> sources = defaultSources();
   private boolean forFaults;
 
   /** Lines to add to every server's configuration. */
@@ -45,12 +45,12 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
   }
 
   /**
-   * Tries only these ways, in this order. The default is all of {@link Way} in their order, or
+   * Tries only these sources, in this order. The default is all of {@link ServerSource} in their order, or
    * those that the setting {@code INTERLOCK_WAYS} (or the system property {@code interlock.ways})
    * lists, separated by commas.
    */
-  public final B using(Way first, Way... others) {
-    ways = Stream.concat(Stream.of(first), Stream.of(others)).toList();
+  public final B using(ServerSource first, ServerSource... others) {
+    sources = Stream.concat(Stream.of(first), Stream.of(others)).toList();
     return self();
   }
 
@@ -79,28 +79,28 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
   }
 
   /**
-   * Starts the servers, and waits until they answer. Logs the way and the servers' version at info,
-   * once for each kind. If the user names an endpoint that does not answer, no other way is tried.
+   * Starts the servers, and waits until they answer. Logs the source and the servers' version at info,
+   * once for each kind. If the user names an endpoint that does not answer, no other source is tried.
    *
-   * @throws NoServerException if none of the ways worked; the message lists the reasons
+   * @throws NoServerException if none of the sources worked; the message lists the reasons
    */
   public final D start() {
     List<String> reasons = new ArrayList<>();
     List<Throwable> failures = new ArrayList<>();
-    for (Way way : ways) {
+    for (ServerSource source : sources) {
       try {
-        D deployment = way == Way.ENDPOINT ? named() : launch(way);
-        String line = kind + ": " + deployment.how() + ", version " + deployment.version();
+        D deployment = source == ServerSource.ENDPOINT ? named() : launch(source);
+        String line = kind + ": " + deployment.source() + ", version " + deployment.version();
         if (REPORTED.add(line)) {
           LOG.info("{}", line);
         }
         return deployment;
-      } catch (UnsuitableWayException e) {
-        reasons.add("  " + way + ": " + e.getMessage());
+      } catch (UnsuitableSourceException e) {
+        reasons.add("  " + source + ": " + e.getMessage());
       } catch (TestbedException e) {
-        reasons.add("  " + way + ": " + e.getMessage());
+        reasons.add("  " + source + ": " + e.getMessage());
         failures.add(e);
-        if (way == Way.ENDPOINT) {
+        if (source == ServerSource.ENDPOINT) {
           break;
         }
       }
@@ -111,16 +111,16 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
     throw none;
   }
 
-  private D named() throws UnsuitableWayException {
+  private D named() throws UnsuitableSourceException {
     if (forFaults) {
-      throw new UnsuitableWayException("the testbed injects no faults into a named endpoint");
+      throw new UnsuitableSourceException("the testbed injects no faults into a named endpoint");
     }
     Optional<String> uri = Settings.get(setting);
     if (uri.isEmpty()) {
-      throw new UnsuitableWayException(Settings.environmentName(setting) + " is not set");
+      throw new UnsuitableSourceException(Settings.environmentName(setting) + " is not set");
     }
     if (isConfigured()) {
-      throw new UnsuitableWayException("the testbed does not configure a named endpoint");
+      throw new UnsuitableSourceException("the testbed does not configure a named endpoint");
     }
     try {
       return named(uri.get());
@@ -140,12 +140,12 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
   protected abstract D named(String uri) throws IOException;
 
   /**
-   * Starts servers by a way other than {@link Way#ENDPOINT}.
+   * Starts servers from a source other than {@link ServerSource#ENDPOINT}.
    *
-   * @throws UnsuitableWayException if this way is not available here
+   * @throws UnsuitableSourceException if this source is not available here
    * @throws TestbedException if it is available, but the start failed
    */
-  protected abstract D launch(Way way) throws UnsuitableWayException;
+  protected abstract D launch(ServerSource source) throws UnsuitableSourceException;
 
   @SuppressWarnings("unchecked") // guaranteed by the type parameter
   protected final B self() {
@@ -173,20 +173,20 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
     }
   }
 
-  private static List<Way> defaultWays() {
+  private static List<ServerSource> defaultSources() {
     return Settings.get("interlock.ways")
-        .map(chosen -> Stream.of(chosen.split(",")).map(DeploymentBuilder::way).toList())
-        .orElse(List.of(Way.values()));
+        .map(chosen -> Stream.of(chosen.split(",")).map(DeploymentBuilder::source).toList())
+        .orElse(List.of(ServerSource.values()));
   }
 
-  private static Way way(String name) {
-    return Stream.of(Way.values())
-        .filter(way -> way.toString().equalsIgnoreCase(name.strip()))
+  private static ServerSource source(String name) {
+    return Stream.of(ServerSource.values())
+        .filter(source -> source.toString().equalsIgnoreCase(name.strip()))
         .findFirst()
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
-                    "INTERLOCK_WAYS names the way \"%s\", but there are only %s"
-                        .formatted(name.strip(), List.of(Way.values()))));
+                    "INTERLOCK_WAYS names the source \"%s\", but there are only %s"
+                        .formatted(name.strip(), List.of(ServerSource.values()))));
   }
 }

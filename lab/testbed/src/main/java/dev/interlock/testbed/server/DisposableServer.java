@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Every method checks the effect of its fault before it returns, and throws a {@link
  * TestbedException} if the server does not show it within 30 seconds. The methods that inject a
- * fault into a server that the user named ({@link Way#ENDPOINT}) throw {@link
+ * fault into a server that the user named ({@link ServerSource#ENDPOINT}) throw {@link
  * UnsupportedOperationException}; see {@link #acceptsFaults()}.
  *
  * <p>All methods may be called from any thread. Those that change the state of one server exclude
@@ -68,7 +68,7 @@ public abstract class DisposableServer implements AutoCloseable {
   private final String name;
   private final String host;
   private final int port;
-  private final String how;
+  private final String source;
   private final Probe probe;
   private final @Nullable Parts parts;
   private State state;
@@ -80,11 +80,11 @@ public abstract class DisposableServer implements AutoCloseable {
    * @param parts null for a server that the user named, which already runs
    */
   protected DisposableServer(
-      String name, String host, int port, String how, Probe probe, @Nullable Parts parts) {
+      String name, String host, int port, String source, Probe probe, @Nullable Parts parts) {
     this.name = name;
     this.host = host;
     this.port = port;
-    this.how = how;
+    this.source = source;
     this.probe = probe;
     this.parts = parts;
     this.state = parts == null ? State.RUNNING : State.KILLED;
@@ -151,8 +151,8 @@ public abstract class DisposableServer implements AutoCloseable {
   }
 
   /** {@return the origin, without the version, for example {@code binary /usr/bin/redis-server}} */
-  public final String how() {
-    return how;
+  public final String source() {
+    return source;
   }
 
   /** {@return the state into which this object has put the server} */
@@ -320,7 +320,7 @@ public abstract class DisposableServer implements AutoCloseable {
   /** {@return the server's name, address, origin and state; no password} */
   @Override
   public final String toString() {
-    return name + " at " + host + ":" + port + " (" + how + ", " + state() + ")";
+    return name + " at " + host + ":" + port + " (" + source + ", " + state() + ")";
   }
 
   private Parts requireParts() {

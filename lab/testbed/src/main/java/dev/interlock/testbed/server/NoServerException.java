@@ -3,7 +3,7 @@ package dev.interlock.testbed.server;
 import dev.interlock.testbed.process.TestbedException;
 
 /**
- * Thrown if no server is available. The message lists the ways that were tried, each with the
+ * Thrown if no server is available. The message lists the sources that were tried, each with the
  * reason why it did not work. The exceptions of failed starts are suppressed exceptions of this
  * one.
  */

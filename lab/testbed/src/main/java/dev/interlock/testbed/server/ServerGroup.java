@@ -11,7 +11,7 @@ public abstract class ServerGroup<S extends DisposableServer> implements Deploym
   protected static final Duration LIMIT = Duration.ofMinutes(1);
 
   private final String uri;
-  private final String how;
+  private final String source;
   private final String version;
   private final List<S> members;
   private final @Nullable PeerGates gates;
@@ -23,7 +23,7 @@ public abstract class ServerGroup<S extends DisposableServer> implements Deploym
    */
   protected ServerGroup(String uri, List<S> members, @Nullable PeerGates gates) {
     this.uri = uri;
-    this.how = members.get(0).how();
+    this.source = members.get(0).source();
     this.version = members.get(0).version();
     this.members = List.copyOf(members);
     this.gates = gates;
@@ -32,7 +32,7 @@ public abstract class ServerGroup<S extends DisposableServer> implements Deploym
   /** Creates a group of servers that the user named. */
   protected ServerGroup(EndpointUri uri, String version) {
     this.uri = uri.text();
-    this.how = "endpoint " + uri;
+    this.source = "endpoint " + uri;
     this.version = version;
     this.members = List.of();
     this.gates = null;
@@ -49,8 +49,8 @@ public abstract class ServerGroup<S extends DisposableServer> implements Deploym
   }
 
   @Override
-  public final String how() {
-    return how;
+  public final String source() {
+    return source;
   }
 
   @Override
@@ -138,6 +138,6 @@ public abstract class ServerGroup<S extends DisposableServer> implements Deploym
   /** {@return the servers' addresses and origin; no password} */
   @Override
   public final String toString() {
-    return servers().isEmpty() ? how : servers().toString();
+    return servers().isEmpty() ? source : servers().toString();
   }
 }

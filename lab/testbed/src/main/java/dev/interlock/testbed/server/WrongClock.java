@@ -2,7 +2,7 @@ package dev.interlock.testbed.server;
 
 import dev.interlock.testbed.install.BinaryInstallation;
 import dev.interlock.testbed.install.Installation;
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.process.Program;
 import dev.interlock.testbed.process.ServerProcess;
 import dev.interlock.testbed.process.TestbedException;
@@ -42,36 +42,36 @@ public record WrongClock(BinaryInstallation program, Path compiler, Duration ahe
    * Gives a program a wrong clock.
    *
    * @param ahead the difference to the correct time, in whole seconds; negative for behind
-   * @throws UnsuitableWayException if this program or this machine does not support it
+   * @throws UnsuitableSourceException if this program or this machine does not support it
    */
   public static WrongClock on(Installation installation, Duration ahead)
-      throws UnsuitableWayException {
+      throws UnsuitableSourceException {
     if (!(installation instanceof BinaryInstallation program)) {
-      throw new UnsuitableWayException("a wrong clock needs a server program on this machine");
+      throw new UnsuitableSourceException("a wrong clock needs a server program on this machine");
     }
     if (!System.getProperty("os.name", "").equals("Linux")) {
-      throw new UnsuitableWayException("a wrong clock needs Linux");
+      throw new UnsuitableSourceException("a wrong clock needs Linux");
     }
     return new WrongClock(program, findCompiler(), ahead);
   }
 
   /** Finds any C compiler: the source needs no headers, and the library no others. */
-  private static Path findCompiler() throws UnsuitableWayException {
+  private static Path findCompiler() throws UnsuitableSourceException {
     Optional<Path> installed = BinaryInstallation.onPath("cc", "gcc");
     try {
       return installed.isPresent()
           ? installed.get()
           : BinaryInstallation.find("tcc", "interlock.tcc.binary").program();
-    } catch (UnsuitableWayException e) {
-      throw new UnsuitableWayException(
+    } catch (UnsuitableSourceException e) {
+      throw new UnsuitableSourceException(
           "a wrong clock needs a C compiler: there is no cc or gcc on the PATH, and "
               + e.getMessage());
     }
   }
 
   @Override
-  public String how() {
-    return program.how();
+  public String source() {
+    return program.source();
   }
 
   @Override

@@ -1,12 +1,12 @@
 package dev.interlock.testbed.zookeeper;
 
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.server.ElectedEnsemble;
 import dev.interlock.testbed.server.EndpointUri;
 import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Servers;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -135,8 +135,8 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     }
 
     @Override
-    protected ZooKeeperEnsemble launch(Way way) throws UnsuitableWayException {
-      ZooKeeperInstallation installation = ZooKeeperInstallation.find(way, List.copyOf(flags));
+    protected ZooKeeperEnsemble launch(ServerSource source) throws UnsuitableSourceException {
+      ZooKeeperInstallation installation = ZooKeeperInstallation.find(source, List.copyOf(flags));
       return retryOnBindConflict(() -> launch(installation));
     }
 

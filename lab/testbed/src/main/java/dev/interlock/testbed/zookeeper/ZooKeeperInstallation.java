@@ -4,9 +4,9 @@ import dev.interlock.tck.process.StderrLogger;
 import dev.interlock.testbed.install.BinaryInstallation;
 import dev.interlock.testbed.install.ContainerInstallation;
 import dev.interlock.testbed.install.Installation;
-import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.process.LocalProcess;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.File;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
@@ -32,11 +32,11 @@ record ZooKeeperInstallation(Installation program, Function<Path, List<String>> 
    *
    * @param flags options of the server's JVM, which only an embedded server accepts
    */
-  static ZooKeeperInstallation find(Way way, List<String> flags) throws UnsuitableWayException {
-    if (way != Way.EMBEDDED && !flags.isEmpty()) {
-      throw new UnsuitableWayException("only an embedded server accepts options of its JVM");
+  static ZooKeeperInstallation find(ServerSource source, List<String> flags) throws UnsuitableSourceException {
+    if (source != ServerSource.EMBEDDED && !flags.isEmpty()) {
+      throw new UnsuitableSourceException("only an embedded server accepts options of its JVM");
     }
-    return switch (way) {
+    return switch (source) {
       case DOCKER ->
           script(
               ContainerInstallation.find(
@@ -62,9 +62,9 @@ record ZooKeeperInstallation(Installation program, Function<Path, List<String>> 
    * {@return the server from Maven Central, in a JVM of its own, so that it can be paused and
    * killed}
    */
-  private static ZooKeeperInstallation embedded(List<String> flags) throws UnsuitableWayException {
+  private static ZooKeeperInstallation embedded(List<String> flags) throws UnsuitableSourceException {
     if (!LocalProcess.isSupported()) {
-      throw new UnsuitableWayException("local processes need the signals of a POSIX system");
+      throw new UnsuitableSourceException("local processes need the signals of a POSIX system");
     }
     Path java = Path.of(System.getProperty("java.home"), "bin", "java");
     BinaryInstallation jvm = new BinaryInstallation("embedded in a JVM of its own", java, Map.of());

@@ -25,8 +25,8 @@ public final class ZooKeeperServer extends DisposableServer {
 
   private final ZooKeeperEndpoint endpoint;
 
-  private ZooKeeperServer(String name, String how, ZooKeeperEndpoint endpoint, Parts parts) {
-    super(name, endpoint.host(), endpoint.port(), how, endpoint::ready, parts);
+  private ZooKeeperServer(String name, String source, ZooKeeperEndpoint endpoint, Parts parts) {
+    super(name, endpoint.host(), endpoint.port(), source, endpoint::ready, parts);
     this.endpoint = endpoint;
   }
 
@@ -47,7 +47,7 @@ public final class ZooKeeperServer extends DisposableServer {
           Parts parts =
               place.parts(installation.program(), arguments, () -> Directories.delete(data));
           ZooKeeperServer server =
-              new ZooKeeperServer(name, installation.program().how(), member.endpoint(), parts);
+              new ZooKeeperServer(name, installation.program().source(), member.endpoint(), parts);
           server.start();
           return server;
         },

@@ -10,7 +10,7 @@ import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.server.BindConflictException;
 import dev.interlock.testbed.server.NoServerException;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
@@ -49,8 +49,8 @@ class DatabaseServersTest {
 
     DatabaseBuilder<?, ? extends DatabaseServer> builder() {
       return this == POSTGRESQL
-          ? Testbed.postgresql().using(Way.ENDPOINT, Way.BINARY)
-          : Testbed.mariadb().using(Way.ENDPOINT, Way.BINARY);
+          ? Testbed.postgresql().using(ServerSource.ENDPOINT, ServerSource.BINARY)
+          : Testbed.mariadb().using(ServerSource.ENDPOINT, ServerSource.BINARY);
     }
 
     /** The server of all tests that leave it running and without the table. */
@@ -101,7 +101,7 @@ class DatabaseServersTest {
       throws Exception {
     DatabaseServer server = kind.shared();
     assertTrue(server.version().matches("\\d+(\\.\\d+)+"), server.version());
-    assertTrue(server.how().startsWith("binary "), server.how());
+    assertTrue(server.source().startsWith("binary "), server.source());
     assertFalse(server.toString().contains(server.password()), server.toString());
     fill(server);
     server.kill();
@@ -232,7 +232,7 @@ class DatabaseServersTest {
     try (DatabaseServer server = kind.builder().start()) {
       assertEquals(users.uri(), server.uri());
       assertEquals(users.jdbcUrl(), server.jdbcUrl());
-      assertEquals("endpoint 127.0.0.1:" + users.port(), server.how());
+      assertEquals("endpoint 127.0.0.1:" + users.port(), server.source());
       assertEquals(List.of(), server.members());
       assertThrows(UnsupportedOperationException.class, server::kill);
       server.execute(TABLE.toArray(String[]::new));

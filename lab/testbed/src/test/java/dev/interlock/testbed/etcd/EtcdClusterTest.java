@@ -12,7 +12,7 @@ import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.server.DisposableServer;
 import dev.interlock.testbed.server.NoServerException;
 import dev.interlock.testbed.server.TlsTrust;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.time.Duration;
@@ -29,7 +29,7 @@ class EtcdClusterTest {
   private static final String KEY_AND_VALUE = "{\"key\":\"Zm9v\",\"value\":\"YmFy\"}";
 
   private static EtcdCluster start(int members) {
-    return Testbed.etcd().using(Way.BINARY).members(members).start();
+    return Testbed.etcd().using(ServerSource.BINARY).members(members).start();
   }
 
   private static Optional<String> value(EtcdServer server) throws IOException {
@@ -83,7 +83,7 @@ class EtcdClusterTest {
   void aLeaderThatIsCutOffIsReplacedAndFollowsWhenItIsReconnected() throws Exception {
     try (EtcdCluster etcd =
         Testbed.etcd()
-            .using(Way.BINARY)
+            .using(ServerSource.BINARY)
             .members(3)
             .separable()
             .electionTimeout(Duration.ofMillis(300))
@@ -190,14 +190,14 @@ class EtcdClusterTest {
     NoServerException e =
         assertThrows(
             NoServerException.class,
-            () -> Testbed.etcd().using(Way.BINARY).config("max-wals: many").start());
+            () -> Testbed.etcd().using(ServerSource.BINARY).config("max-wals: many").start());
     assertTrue(e.getMessage().contains("max-wals"), e.getMessage());
   }
 
   @Test
   void aClusterWithTlsAndAPasswordServesThoseWhoHaveBoth() throws IOException {
     try (EtcdCluster etcd =
-        Testbed.etcd().using(Way.BINARY).members(3).tls().password("se\"cret").start()) {
+        Testbed.etcd().using(ServerSource.BINARY).members(3).tls().password("se\"cret").start()) {
       assertTrue(etcd.uri().startsWith("etcds://root:se%22cret@127.0.0.1:"), etcd.toString());
       assertFalse(etcd.toString().contains("cret"));
       EtcdServer server = etcd.members().get(0);

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -22,11 +22,11 @@ class RedisClusterTest {
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static RedisCluster start() {
-    return patient().start();
+    return withLongTimeout().start();
   }
 
-  private static RedisCluster.Builder patient() {
-    return Testbed.redisCluster().using(Way.BINARY).nodeTimeout(Duration.ofSeconds(5));
+  private static RedisCluster.Builder withLongTimeout() {
+    return Testbed.redisCluster().using(ServerSource.BINARY).nodeTimeout(Duration.ofSeconds(5));
   }
 
   @Test
@@ -88,7 +88,7 @@ class RedisClusterTest {
   @Test
   @Tag("extended")
   void replacesAMasterThatIsCutOff() throws Exception {
-    try (RedisCluster cluster = patient().separable().start()) {
+    try (RedisCluster cluster = withLongTimeout().separable().start()) {
       assertTrue(cluster.canCutOff());
       RedisServer lost = cluster.masterFor("key");
       cluster.cutOff(lost);
@@ -118,7 +118,7 @@ class RedisClusterTest {
   @Tag("extended")
   void aClusterSpeaksTlsToClientsAndAmongItself() throws IOException {
     try (RedisCluster cluster =
-        Testbed.redisCluster().using(Way.BINARY).tls().password("secret").start()) {
+        Testbed.redisCluster().using(ServerSource.BINARY).tls().password("secret").start()) {
       assertTrue(cluster.uri().startsWith("rediss-cluster://:secret@127.0.0.1:"));
       RedisServer old = cluster.masterFor("key");
       old.call("SET", "key", "value");
@@ -129,7 +129,7 @@ class RedisClusterTest {
   @Test
   @Tag("extended")
   void theEmbeddedProgramFormsAClusterToo() {
-    try (RedisCluster cluster = Testbed.redisCluster().using(Way.EMBEDDED).start()) {
+    try (RedisCluster cluster = Testbed.redisCluster().using(ServerSource.EMBEDDED).start()) {
       assertEquals(3, cluster.masters().size());
     }
   }

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.process.Waiting;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -22,12 +22,12 @@ class RedisSentinelsTest {
   private static final Duration LIMIT = Duration.ofMinutes(1);
 
   private static RedisSentinels start() {
-    return patient().start();
+    return withLongTimeout().start();
   }
 
   /** A time-out at which sentinels do not replace a master because the machine stalls. */
-  private static RedisSentinels.Builder patient() {
-    return Testbed.redisSentinels().using(Way.BINARY).downAfter(Duration.ofSeconds(4));
+  private static RedisSentinels.Builder withLongTimeout() {
+    return Testbed.redisSentinels().using(ServerSource.BINARY).downAfter(Duration.ofSeconds(4));
   }
 
   @Test
@@ -60,7 +60,7 @@ class RedisSentinelsTest {
   @Test
   @Tag("extended")
   void replacesAMasterThatIsCutOffAndGoesOnServing() throws IOException {
-    try (RedisSentinels redis = patient().separable().start()) {
+    try (RedisSentinels redis = withLongTimeout().separable().start()) {
       assertTrue(redis.canCutOff());
       RedisServer lost = redis.master();
       redis.cutOff(lost);
@@ -78,7 +78,7 @@ class RedisSentinelsTest {
   @Tag("extended")
   void failsOverOnDemandAgainAndAgain() throws IOException {
     try (RedisSentinels redis =
-        Testbed.redisSentinels().using(Way.BINARY).password("secret").start()) {
+        Testbed.redisSentinels().using(ServerSource.BINARY).password("secret").start()) {
       RedisServer first = redis.master();
       RedisServer second = redis.failOver();
       assertNotEquals(first, second);
@@ -94,7 +94,7 @@ class RedisSentinelsTest {
     // time to tell the sentinels before they notice that the replica is down
     Duration downAfter = Duration.ofSeconds(2);
     try (RedisSentinels redis =
-        Testbed.redisSentinels().using(Way.BINARY).downAfter(downAfter).start()) {
+        Testbed.redisSentinels().using(ServerSource.BINARY).downAfter(downAfter).start()) {
       RedisServer old = redis.master();
       RedisServer replica = redis.members().get(1);
       replica.pause();
@@ -115,7 +115,7 @@ class RedisSentinelsTest {
   @Test
   @Tag("extended")
   void sentinelsAndServersSpeakTls() {
-    try (RedisSentinels redis = Testbed.redisSentinels().using(Way.BINARY).tls().start()) {
+    try (RedisSentinels redis = Testbed.redisSentinels().using(ServerSource.BINARY).tls().start()) {
       assertTrue(redis.uri().startsWith("rediss-sentinel://127.0.0.1:"));
       assertTrue(redis.uri().contains("/mymaster?caCert="));
       RedisServer old = redis.master();
@@ -126,7 +126,7 @@ class RedisSentinelsTest {
   @Test
   @Tag("extended")
   void theEmbeddedProgramServesAsSentinelToo() {
-    try (RedisSentinels redis = Testbed.redisSentinels().using(Way.EMBEDDED).start()) {
+    try (RedisSentinels redis = Testbed.redisSentinels().using(ServerSource.EMBEDDED).start()) {
       assertEquals(redis.members().get(0), redis.master());
     }
   }

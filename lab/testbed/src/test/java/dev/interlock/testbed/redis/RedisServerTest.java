@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.server.EndpointUri;
 import dev.interlock.testbed.server.NoServerException;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.SocketTimeoutException;
@@ -22,7 +22,7 @@ class RedisServerTest {
   private static final Duration SHORT_TIMEOUT = Duration.ofMillis(200);
 
   private static RedisServer start() {
-    return Testbed.redis().using(Way.BINARY).start();
+    return Testbed.redis().using(ServerSource.BINARY).start();
   }
 
   @Test
@@ -31,7 +31,7 @@ class RedisServerTest {
       assertEquals("PONG", redis.call("PING"));
       assertEquals("redis://127.0.0.1:" + redis.port(), redis.uri());
       assertTrue(redis.version().matches("\\d+\\.\\d+\\.\\d+"), redis.version());
-      assertTrue(redis.how().startsWith("binary "), redis.how());
+      assertTrue(redis.source().startsWith("binary "), redis.source());
     }
   }
 
@@ -82,7 +82,7 @@ class RedisServerTest {
 
   @Test
   void thePasswordIsAskedForAndToldOnlyByTheUri() throws IOException {
-    try (RedisServer redis = Testbed.redis().using(Way.BINARY).password("sec\"ret/@ \\").start()) {
+    try (RedisServer redis = Testbed.redis().using(ServerSource.BINARY).password("sec\"ret/@ \\").start()) {
       assertEquals("PONG", redis.call("PING"));
       assertEquals("sec\"ret/@ \\", endpoint(redis.uri()).password());
       assertFalse(redis.toString().contains("ret"), redis.toString());
@@ -98,15 +98,15 @@ class RedisServerTest {
     NoServerException e =
         assertThrows(
             NoServerException.class,
-            () -> Testbed.redis().using(Way.BINARY).config("no-such-directive yes").start());
+            () -> Testbed.redis().using(ServerSource.BINARY).config("no-such-directive yes").start());
     assertTrue(e.getMessage().contains("no-such-directive"), e.getMessage());
   }
 
   @Test
   void theEmbeddedProgramCanBeHurtAsAnyOther() throws IOException {
-    try (RedisServer redis = Testbed.redis().using(Way.EMBEDDED).start();
-        RedisServer second = Testbed.redis().using(Way.EMBEDDED).start()) {
-      assertTrue(redis.how().startsWith("embedded"), redis.how());
+    try (RedisServer redis = Testbed.redis().using(ServerSource.EMBEDDED).start();
+        RedisServer second = Testbed.redis().using(ServerSource.EMBEDDED).start()) {
+      assertTrue(redis.source().startsWith("embedded"), redis.source());
       redis.call("SET", "key", "value");
       redis.pause();
       assertFalse(redis.answers(SHORT_TIMEOUT));
@@ -119,7 +119,7 @@ class RedisServerTest {
 
   @Test
   void aServerWithTlsSpeaksNothingElse() throws IOException {
-    try (RedisServer redis = Testbed.redis().using(Way.BINARY).tls().password("secret").start()) {
+    try (RedisServer redis = Testbed.redis().using(ServerSource.BINARY).tls().password("secret").start()) {
       assertTrue(redis.uri().startsWith("rediss://:secret@127.0.0.1:"), redis.toString());
       assertTrue(Files.exists(redis.caCertificate().orElseThrow()));
       assertEquals("PONG", endpoint(redis.uri()).call("PING"));

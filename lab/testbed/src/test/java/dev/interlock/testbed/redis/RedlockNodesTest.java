@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.server.NoServerException;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class RedlockNodesTest {
   @Test
   void theNodesAreFiveAndIndependent() throws IOException {
-    try (RedlockNodes nodes = Testbed.redlockNodes().using(Way.BINARY).start()) {
+    try (RedlockNodes nodes = Testbed.redlockNodes().using(ServerSource.BINARY).start()) {
       assertEquals(5, nodes.members().size());
       assertEquals(
           nodes.members().stream()
@@ -36,7 +36,7 @@ class RedlockNodesTest {
 
   @Test
   void healingBringsBackWhatWasKilledAndPaused() throws IOException {
-    try (RedlockNodes nodes = Testbed.redlockNodes().using(Way.BINARY).nodes(3).start()) {
+    try (RedlockNodes nodes = Testbed.redlockNodes().using(ServerSource.BINARY).nodes(3).start()) {
       nodes.members().get(0).kill();
       nodes.members().get(1).pause();
       nodes.heal();
@@ -82,7 +82,7 @@ class RedlockNodesTest {
 
   private static RedlockNodes startWithClocks(Duration... ahead) {
     try {
-      return Testbed.redlockNodes().using(Way.BINARY).nodes(3).clocksAhead(ahead).start();
+      return Testbed.redlockNodes().using(ServerSource.BINARY).nodes(3).clocksAhead(ahead).start();
     } catch (NoServerException e) {
       assumeTrue(Testbed.requiresAll(), e.getMessage());
       throw e;

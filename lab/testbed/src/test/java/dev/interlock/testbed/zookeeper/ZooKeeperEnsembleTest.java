@@ -10,7 +10,7 @@ import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.process.Waiting;
 import dev.interlock.testbed.server.NoServerException;
-import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.server.ServerSource;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.nio.file.Files;
@@ -38,7 +38,7 @@ class ZooKeeperEnsembleTest {
   @AutoClose private static @Nullable ZooKeeperEnsemble separable;
 
   private static ZooKeeperEnsemble start(int members) {
-    return Testbed.zookeeper().using(Way.EMBEDDED).members(members).start();
+    return Testbed.zookeeper().using(ServerSource.EMBEDDED).members(members).start();
   }
 
   /** The server of all tests that leave it running. */
@@ -52,7 +52,7 @@ class ZooKeeperEnsembleTest {
   /** The ensemble of three separable servers of all tests that leave it running. */
   private static ZooKeeperEnsemble separable() {
     if (separable == null) {
-      separable = Testbed.zookeeper().using(Way.EMBEDDED).members(3).separable().start();
+      separable = Testbed.zookeeper().using(ServerSource.EMBEDDED).members(3).separable().start();
     }
     return separable;
   }
@@ -193,7 +193,7 @@ class ZooKeeperEnsembleTest {
     NoServerException e =
         assertThrows(
             NoServerException.class,
-            () -> Testbed.zookeeper().using(Way.EMBEDDED).config("initLimit=many").start());
+            () -> Testbed.zookeeper().using(ServerSource.EMBEDDED).config("initLimit=many").start());
     assertTrue(e.getMessage().contains("NumberFormatException"), e.getMessage());
   }
 
@@ -213,8 +213,8 @@ class ZooKeeperEnsembleTest {
             .formatted(System.getProperty("java.home"), System.getProperty("java.class.path")));
     assertTrue(script.toFile().setExecutable(true));
     System.setProperty("interlock.zookeeper.binary", script.toString());
-    try (ZooKeeperEnsemble zookeeper = Testbed.zookeeper().using(Way.BINARY).start()) {
-      assertEquals("binary " + script, zookeeper.how());
+    try (ZooKeeperEnsemble zookeeper = Testbed.zookeeper().using(ServerSource.BINARY).start()) {
+      assertEquals("binary " + script, zookeeper.source());
       ZooKeeperServer server = zookeeper.leader();
       server.pause();
       assertFalse(server.answers(Duration.ofMillis(200)));

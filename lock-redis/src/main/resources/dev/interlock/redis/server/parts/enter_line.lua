@@ -1,5 +1,5 @@
--- Gives the waiter a place in the line of the lock, or keeps the place that it has, for the time in
--- patience. A waiter that tells for how long it has waited gets the place that it would have had then.
+-- Gives the waiter a place in the line of the lock, or keeps the place that it has, for place_ttl ms.
+-- A waiter that says for how long it has waited gets the place that it would have had then.
 --
 -- The line is a hash. The key of each place is the id of the waiter. Its value, separated by colons, is
 -- the time since which it waits, the time until which its place is kept, the weight that it wants, and
@@ -21,13 +21,13 @@ elseif wanted == '0' then
 end
 if waited then since = now - waited end
 if tonumber(since) > now then since = now end -- the clock was set back
-patience = tonumber(patience)
+place_ttl = tonumber(place_ttl)
 if not place and #redis.pcall('HGETALL', line) >= 256 then
 --#include next_in_line
 end
-if patience > 0 and (place or #redis.pcall('HGETALL', line) < 256) then
+if place_ttl > 0 and (place or #redis.pcall('HGETALL', line) < 256) then
   redis.pcall('HSET', line, waiter,
-      string.format('%.0f:%.0f:%.0f:%.0f', since, now + patience, weight, length))
+      string.format('%.0f:%.0f:%.0f:%.0f', since, now + place_ttl, weight, length))
   local left = redis.pcall('PTTL', line)
-  if type(left) == 'number' and left < patience then redis.pcall('PEXPIRE', line, patience) end
+  if type(left) == 'number' and left < place_ttl then redis.pcall('PEXPIRE', line, place_ttl) end
 end

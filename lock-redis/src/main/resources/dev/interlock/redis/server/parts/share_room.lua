@@ -57,15 +57,15 @@ if not repeated and (ahead or used + weight > capacity) then
   end
   if ends < now then hold, ends = '', ahead end
   if used + weight <= capacity then ends = ahead end
-  local patience = tonumber(ARGV[8])
-  if waiting or patience > 0 then
+  local place_ttl = tonumber(ARGV[8])
+  if waiting or place_ttl > 0 then
     waiting = waiting or {}
-    if patience > 0 then
+    if place_ttl > 0 then
       if not mine then
         mine = {weight = weight, since = now, ends = now, id = ''}
         waiting[#waiting + 1] = mine
       end
-      mine.ends = math.max(mine.ends, now + patience)
+      mine.ends = math.max(mine.ends, now + place_ttl)
       if waiter then
 --#include enter_line
       end

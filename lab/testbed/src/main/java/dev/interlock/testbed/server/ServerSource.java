@@ -1,11 +1,11 @@
 package dev.interlock.testbed.server;
 
 /**
- * The ways in which the testbed gets a server, in the order in which it tries them.
+ * The sources of servers, in the order in which the testbed tries them.
  *
- * @see DeploymentBuilder#using(Way, Way...)
+ * @see DeploymentBuilder#using(ServerSource, ServerSource...)
  */
-public enum Way {
+public enum ServerSource {
   /**
    * A running server that the user names, for example with {@code INTERLOCK_REDIS_URI}. The testbed
    * never configures, pauses, kills or empties it.

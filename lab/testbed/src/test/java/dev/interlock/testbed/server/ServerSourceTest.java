@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-class WaysTest {
+class ServerSourceTest {
   @AfterEach
   void forgetTheSettings() {
     System.clearProperty("interlock.ways");
@@ -19,11 +19,11 @@ class WaysTest {
   }
 
   @Test
-  void aFailureListsEachWayThatWasTriedWithItsReason() {
+  void aFailureListsEachSourceThatWasTriedWithItsReason() {
     System.setProperty("interlock.redis.binary", "/no/such/program");
     NoServerException e =
         assertThrows(
-            NoServerException.class, () -> Testbed.redis().using(Way.ENDPOINT, Way.BINARY).start());
+            NoServerException.class, () -> Testbed.redis().using(ServerSource.ENDPOINT, ServerSource.BINARY).start());
     assertEquals(
         List.of(
             "no Redis available",
@@ -35,24 +35,24 @@ class WaysTest {
   @Test
   void thereIsNoEmbeddedEtcd() {
     NoServerException e =
-        assertThrows(NoServerException.class, () -> Testbed.etcd().using(Way.EMBEDDED).start());
+        assertThrows(NoServerException.class, () -> Testbed.etcd().using(ServerSource.EMBEDDED).start());
     assertTrue(e.getMessage().contains("no embedded etcd"), e.getMessage());
   }
 
   @Test
-  void theUserMayChooseTheWaysForAll() {
+  void theUserMayChooseTheSourcesForAll() {
     System.setProperty("interlock.ways", "embedded, binary");
     try (RedisServer redis = Testbed.redis().start()) {
-      assertTrue(redis.how().startsWith("embedded"), redis.how());
+      assertTrue(redis.source().startsWith("embedded"), redis.source());
     }
   }
 
   @Test
-  void aWayThatDoesNotExistIsRefused() {
+  void aSourceThatDoesNotExistIsRefused() {
     System.setProperty("interlock.ways", "binary,magic");
     IllegalArgumentException e = assertThrows(IllegalArgumentException.class, Testbed::redis);
     assertEquals(
-        "INTERLOCK_WAYS names the way \"magic\", but there are only"
+        "INTERLOCK_WAYS names the source \"magic\", but there are only"
             + " [endpoint, docker, binary, embedded]",
         e.getMessage());
   }
