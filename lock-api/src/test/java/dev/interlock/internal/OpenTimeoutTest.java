@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 class OpenTimeoutTest {
   private final LockUnavailableException down =
       new LockUnavailableException("memory", "nowhere", "it is down", null);
-  private static final LockOptions PATIENT =
+  private static final LockOptions LONG_TIMEOUT =
       LockOptions.builder().openTimeout(Duration.ofMinutes(5)).build();
 
   private final AtomicInteger attempts = new AtomicInteger();
@@ -38,7 +38,7 @@ class OpenTimeoutTest {
 
   @Test
   void openingIsTriedAgainUntilTheStoreIsThere() {
-    try (LockClient client = LockClient.using(failing(3, down), PATIENT)) {
+    try (LockClient client = LockClient.using(failing(3, down), LONG_TIMEOUT)) {
       assertFalse(client.admin().inspect("a").isHeld());
       assertThrows(
           IllegalArgumentException.class,
@@ -70,7 +70,7 @@ class OpenTimeoutTest {
   void aWrongConfigurationIsNotRetried() {
     LockException wrong = new LockConfigurationException("wrong password");
     assertThrows(
-        LockConfigurationException.class, () -> LockClient.using(failing(1, wrong), PATIENT));
+        LockConfigurationException.class, () -> LockClient.using(failing(1, wrong), LONG_TIMEOUT));
     assertEquals(1, attempts.get());
   }
 
@@ -79,7 +79,7 @@ class OpenTimeoutTest {
     Thread.currentThread().interrupt();
     assertThrows(
         LockUnavailableException.class,
-        () -> LockClient.using(failing(Integer.MAX_VALUE, down), PATIENT));
+        () -> LockClient.using(failing(Integer.MAX_VALUE, down), LONG_TIMEOUT));
     assertTrue(Thread.interrupted());
     assertEquals(1, attempts.get());
   }

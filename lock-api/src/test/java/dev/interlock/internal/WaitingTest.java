@@ -237,7 +237,7 @@ class WaitingTest extends EngineFixture {
     store.down(true);
     long begun = time.nanoTime();
     Background<Lease> waiter = inBackground(() -> engine.lock("a", change).acquire());
-    advanceUntil("the end of patience", waiter.result::isDone);
+    advanceUntil("the end of the wait", waiter.result::isDone);
     assertInstanceOf(
         LockUnavailableException.class,
         assertThrows(ExecutionException.class, waiter::get).getCause());
@@ -300,12 +300,12 @@ class WaitingTest extends EngineFixture {
 
   @Test
   void noRequestOutlastsTheOutageTimeoutOfItsCaller() throws Exception {
-    Duration patience = REQUEST_TIMEOUT.dividedBy(2);
+    Duration outageTimeout = REQUEST_TIMEOUT.dividedBy(2);
     FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
     Background<Lease> waiter =
-        inBackground(() -> engine.lock("a", options -> options.outageTimeout(patience)).acquire());
+        inBackground(() -> engine.lock("a", options -> options.outageTimeout(outageTimeout)).acquire());
     gate.awaitArrival();
-    assertEquals(patience, store.attemptTimeout());
+    assertEquals(outageTimeout, store.attemptTimeout());
     gate.open();
     assertTrue(waiter.get().isHeld());
   }

@@ -22,7 +22,7 @@ abstract class CommandsOnRedis {
   @BeforeAll
   static void startServer() {
     redis = Testbed.redis().start();
-    uri = Interlock.patient(redis.uri());
+    uri = Interlock.withLongTimeout(redis.uri());
   }
 
   /** The arguments of a command that runs a script. */

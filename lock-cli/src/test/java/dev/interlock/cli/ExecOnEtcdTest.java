@@ -12,7 +12,7 @@ class ExecOnEtcdTest {
 
   @AutoClose private final EtcdCluster etcd = Testbed.etcd().start();
   @AutoClose private final Interlock interlock = new Interlock();
-  private final String uri = Interlock.patient(etcd.uri());
+  private final String uri = Interlock.withLongTimeout(etcd.uri());
 
   @Test
   void aSignalDuringTheMinimumHoldEndsIt() throws Exception {

@@ -70,7 +70,7 @@ final class Interlock implements AutoCloseable {
   private final Queue<Run> started = new ConcurrentLinkedQueue<>();
 
   /** Adds a request time-out that outlasts the stalls of a busy machine. */
-  static String patient(String uri) {
+  static String withLongTimeout(String uri) {
     return uri + "?requestTimeout=30s";
   }
 

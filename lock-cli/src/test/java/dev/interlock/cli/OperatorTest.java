@@ -30,7 +30,7 @@ class OperatorTest {
   @BeforeAll
   static void startServer() {
     redis = Testbed.redis().start();
-    uri = Interlock.patient(redis.uri());
+    uri = Interlock.withLongTimeout(redis.uri());
   }
 
   @Test
@@ -92,10 +92,10 @@ class OperatorTest {
   void anIncompleteListingShowsTheReadableLocksAndFails() throws Exception {
     try (ZooKeeperEnsemble zookeeper = Testbed.zookeeper().start()) {
       for (String user : List.of("one", "another")) {
-        String own = Interlock.patient(zookeeper.uri().replace("//", "//" + user + ":password@"));
+        String own = Interlock.withLongTimeout(zookeeper.uri().replace("//", "//" + user + ":password@"));
         interlock.start("exec", own, user, "--", "sh", "-c", "echo in; read go").out().await("in");
       }
-      String one = Interlock.patient(zookeeper.uri().replace("//", "//one:password@"));
+      String one = Interlock.withLongTimeout(zookeeper.uri().replace("//", "//one:password@"));
       Result result = interlock.run("list", "--json", one);
       assertEquals(2, result.exitCode());
       assertTrue(result.err().contains("lock \"another\""), result::err);

@@ -50,7 +50,7 @@ class RedisFaultsTest {
 
   @Test
   void aWrongPasswordIsAWrongSetting() throws Exception {
-    String uri = Interlock.patient("redis://:wr0ng@127.0.0.1:" + redis.port());
+    String uri = Interlock.withLongTimeout("redis://:wr0ng@127.0.0.1:" + redis.port());
     Result result = interlock.run("exec", uri, "job", "--", "true");
     result.assertFailed(2, "password");
     assertFalse(result.err().contains("wr0ng"), result::err);
@@ -61,14 +61,14 @@ class RedisFaultsTest {
   @Test
   void aMissingPasswordIsAWrongSetting() throws Exception {
     interlock
-        .run("inspect", Interlock.patient("redis://127.0.0.1:" + redis.port()), "job")
+        .run("inspect", Interlock.withLongTimeout("redis://127.0.0.1:" + redis.port()), "job")
         .assertFailed(2, "password");
   }
 
   @Test
   void aForeignKeyUnderTheLocksNameIsAWrongSetting() throws Exception {
     redis.call("LPUSH", "interlock:{list}", "value");
-    String uri = Interlock.patient(redis.uri());
+    String uri = Interlock.withLongTimeout(redis.uri());
     interlock.run("exec", uri, "list", "--", "true").assertFailed(2, "list");
     assertEquals("list", redis.call("TYPE", "interlock:{list}"));
   }
@@ -121,12 +121,12 @@ class RedisFaultsTest {
     Run leader = interlock.start(exec("echo in; read go", "--ttl", "10m"));
     leader.out().await("in");
     // A killed server refuses at once, but a busy one may take long to answer.
-    String patient = Interlock.patient(redis.uri());
+    String uri = Interlock.withLongTimeout(redis.uri());
     Run candidate =
         interlock.start(
-            run(patient, "elect", "echo in; read go; exit 5", "--ttl", "2s", "--verbose"));
+            run(uri, "elect", "echo in; read go; exit 5", "--ttl", "2s", "--verbose"));
     candidate.err().await("campaigning");
-    Run waiter = interlock.start(run(patient, "exec", "echo in", "--ttl", "2s", "--verbose"));
+    Run waiter = interlock.start(run(uri, "exec", "echo in", "--ttl", "2s", "--verbose"));
     waiter.err().await("waiting");
     redis.kill();
     candidate.err().await("despite an outage");

@@ -27,7 +27,7 @@ final class Backends {
   static final TimeSource TIME = TimeSource.system();
 
   /** Long times for tests that are not about time, so that a busy machine does not exceed them. */
-  static final LockOptions PATIENT =
+  static final LockOptions LONG_TIMEOUT =
       LockOptions.builder()
           .requestTimeout(Duration.ofSeconds(20))
           .ttl(Duration.ofMinutes(1))

@@ -1,6 +1,6 @@
 package dev.interlock.etcd;
 
-import static dev.interlock.etcd.Backends.PATIENT;
+import static dev.interlock.etcd.Backends.LONG_TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -44,7 +44,7 @@ class CredentialsTest {
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final LockOptions OPTIONS =
-      PATIENT.toBuilder().ttl(Duration.ofMinutes(10)).build();
+      LONG_TIMEOUT.toBuilder().ttl(Duration.ofMinutes(10)).build();
 
   @TempDir static Path directory;
   private static TlsIdentity first;

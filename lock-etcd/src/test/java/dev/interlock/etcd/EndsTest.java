@@ -1,6 +1,6 @@
 package dev.interlock.etcd;
 
-import static dev.interlock.etcd.Backends.PATIENT;
+import static dev.interlock.etcd.Backends.LONG_TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -42,7 +42,7 @@ class EndsTest {
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final LockOptions SHORT_TTL =
-      PATIENT.toBuilder().ttl(Duration.ofSeconds(8)).build();
+      LONG_TIMEOUT.toBuilder().ttl(Duration.ofSeconds(8)).build();
 
   private static LossReason reason(Lease lease) throws Exception {
     return lease.onLoss().get(60, TimeUnit.SECONDS).reason();
@@ -76,9 +76,9 @@ class EndsTest {
   /** An administrator has narrowed a permission by mistake. */
   @Test
   void aRefusedReleaseIsRepeatedUntilItIsPermitted() throws Exception {
-    LockOptions longTtl = PATIENT.toBuilder().ttl(Duration.ofMinutes(10)).build();
+    LockOptions longTtl = LONG_TIMEOUT.toBuilder().ttl(Duration.ofMinutes(10)).build();
     try (EtcdCluster etcd = Testbed.etcd().password("s3cret").withoutSync().start();
-        LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
+        LockClient other = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       EtcdServer server = etcd.leader();
       Backends.addUser(server, "app", "READWRITE");
       try (LockClient client = LockClient.open(Backends.as("app", etcd), longTtl)) {
@@ -96,7 +96,7 @@ class EndsTest {
   @Test
   void aLockThatMayNotBeReleasedEndsWithItsSessionAfterATtl() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().password("s3cret").withoutSync().start();
-        LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
+        LockClient other = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       EtcdServer server = etcd.leader();
       Backends.addUser(server, "app", "READWRITE");
       try (LockClient client = LockClient.open(Backends.as("app", etcd), SHORT_TTL)) {
@@ -118,10 +118,10 @@ class EndsTest {
   @Test
   void aRefusedReleaseOfAMissingKeyEndsNoSession() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().password("s3cret").withoutSync().start();
-        LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
+        LockClient other = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       EtcdServer server = etcd.leader();
       Backends.addUser(server, "app", "READWRITE");
-      try (LockClient client = LockClient.open(Backends.as("app", etcd), PATIENT)) {
+      try (LockClient client = LockClient.open(Backends.as("app", etcd), LONG_TIMEOUT)) {
         Lease forced = client.lock("forced").acquire();
         Lease next = client.lock("next").acquire();
         Lease revoked = client.lock("revoked").acquire();

@@ -1,6 +1,6 @@
 package dev.interlock.etcd;
 
-import static dev.interlock.etcd.Backends.PATIENT;
+import static dev.interlock.etcd.Backends.LONG_TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -288,7 +288,7 @@ class EtcdFenceTest {
 
   @Test
   void theGuardedRecipeSells() throws Exception {
-    try (LockClient locks = LockClient.open(etcd.uri(), PATIENT);
+    try (LockClient locks = LockClient.open(etcd.uri(), LONG_TIMEOUT);
         Lease lease = locks.lock(NAME).acquire()) {
       assertTrue(stock.sellGuarded(lease));
       assertFalse(stock.sellGuarded(lease));

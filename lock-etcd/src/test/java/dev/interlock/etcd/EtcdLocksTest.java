@@ -1,6 +1,6 @@
 package dev.interlock.etcd;
 
-import static dev.interlock.etcd.Backends.PATIENT;
+import static dev.interlock.etcd.Backends.LONG_TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -47,7 +47,7 @@ class EtcdLocksTest {
 
   private static final ByteSequence KEY = LockKeys.bytes("data/orders/42");
   private static final LockOptions SHORT_TTL =
-      PATIENT.toBuilder().ttl(Duration.ofSeconds(8)).build();
+      LONG_TIMEOUT.toBuilder().ttl(Duration.ofSeconds(8)).build();
 
   @AutoClose private static EtcdCluster etcd;
   private static EtcdServer server;
@@ -68,9 +68,9 @@ class EtcdLocksTest {
 
   @Test
   void aProgramsClientIsUsedAndNeverClosed() throws Exception {
-    LockClient locks = EtcdLocks.using(own, PATIENT);
+    LockClient locks = EtcdLocks.using(own, LONG_TIMEOUT);
     Lease lease = locks.lock("own").acquire();
-    try (LockClient others = LockClient.open(etcd.uri(), PATIENT)) {
+    try (LockClient others = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       assertTrue(others.lock("own").tryAcquire().isEmpty());
       locks.close();
       assertTrue(others.lock("own").tryAcquire(Eventually.LIMIT).isPresent());
@@ -82,7 +82,7 @@ class EtcdLocksTest {
   @Test
   void aClosedClientOfTheProgramIsReportedAtOnce() throws Exception {
     Client closed = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
-    try (LockClient locks = EtcdLocks.using(closed, PATIENT)) {
+    try (LockClient locks = EtcdLocks.using(closed, LONG_TIMEOUT)) {
       Lease lease = locks.lock("a").acquire();
       closed.close();
       // With the default outage time-out this would take a TTL.
@@ -92,15 +92,15 @@ class EtcdLocksTest {
         assertTrue(message.contains("was closed before the LockClient"), message);
       }
     }
-    assertThrows(LockConfigurationException.class, () -> EtcdLocks.using(closed, PATIENT));
+    assertThrows(LockConfigurationException.class, () -> EtcdLocks.using(closed, LONG_TIMEOUT));
   }
 
   @Test
   void thePromisesDependOnTheNumberOfMembers() {
-    try (LockClient client = LockClient.open(etcd.uri(), PATIENT);
+    try (LockClient client = LockClient.open(etcd.uri(), LONG_TIMEOUT);
         EtcdCluster three = Testbed.etcd().members(3).start();
         LockClient clustered =
-            LockClient.open("etcd://127.0.0.1:" + three.members().get(1).port(), PATIENT)) {
+            LockClient.open("etcd://127.0.0.1:" + three.members().get(1).port(), LONG_TIMEOUT)) {
       assertFalse(client.backend().has(Capability.REPLICATED));
       // The number of members comes from the cluster, and not from the URI.
       assertTrue(clustered.backend().has(Capability.REPLICATED));
@@ -109,8 +109,8 @@ class EtcdLocksTest {
 
   @Test
   void aGuardedWriteIsRefusedAsSoonAsTheLockIsGone() throws Exception {
-    try (LockClient client = LockClient.open(etcd.uri(), PATIENT);
-        LockClient operator = LockClient.open(etcd.uri(), PATIENT)) {
+    try (LockClient client = LockClient.open(etcd.uri(), LONG_TIMEOUT);
+        LockClient operator = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       // Without a renewal the holder does not notice.
       Lease lease = client.lock("guarded", EtcdLocksTest::withFixedTtl).acquire();
       EtcdGuard guard = guard(lease);
@@ -129,8 +129,8 @@ class EtcdLocksTest {
 
   @Test
   void aGuardedWriteIsRefusedBetweenTheReadOfTheSuccessorAndItsWrite() throws Exception {
-    try (LockClient client = LockClient.open(etcd.uri(), PATIENT);
-        LockClient operator = LockClient.open(etcd.uri(), PATIENT)) {
+    try (LockClient client = LockClient.open(etcd.uri(), LONG_TIMEOUT);
+        LockClient operator = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       Lease lease = client.lock("stock", EtcdLocksTest::withFixedTtl).acquire();
       EtcdGuard guard = guard(lease);
       assertTrue(write(guard, "1"));
@@ -175,7 +175,7 @@ class EtcdLocksTest {
   void closingWaitsForPendingRevocations() throws Exception {
     Eventually.holds("no lease of another test is left", () -> Backends.leases(server) == 0);
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
-        LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
+        LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), LONG_TIMEOUT)) {
       Lease lease = client.lock("given back", EtcdLocksTest::withFixedTtl).acquire();
       try (NetworkFault late = proxy.delay(Direction.CLIENT_TO_SERVER, Duration.ofSeconds(1))) {
         lease.release();
@@ -188,7 +188,7 @@ class EtcdLocksTest {
   @Test
   void renewedLocksShareALeaseAndFixedTtlsHaveTheirOwn() throws Exception {
     Eventually.holds("no lease of another test is left", () -> Backends.leases(server) == 0);
-    try (LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
+    try (LockClient client = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       List<Lease> leases = new ArrayList<>();
       for (int i = 0; i < 20; i++) {
         leases.add(client.lock("shared-" + i).acquire());
@@ -206,7 +206,7 @@ class EtcdLocksTest {
   /** Before a compaction, a read of etcd also passes all keys that ever existed. */
   @Test
   void aNameThatIsUsedRepeatedlyHasOneKey() throws Exception {
-    try (LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
+    try (LockClient client = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       Set<ByteSequence> keys = new HashSet<>();
       Set<Long> leases = new HashSet<>();
       for (int i = 0; i < 50; i++) {
@@ -274,7 +274,7 @@ class EtcdLocksTest {
 
   @Test
   void aWaiterWhoseSessionEndedJoinsTheQueueAgain() throws Exception {
-    try (LockClient holder = LockClient.open(etcd.uri(), PATIENT);
+    try (LockClient holder = LockClient.open(etcd.uri(), LONG_TIMEOUT);
         LockClient waiting = LockClient.open(etcd.uri(), SHORT_TTL)) {
       Lease lease = holder.lock("line").acquire();
       CompletableFuture<Lease> waiter = waiting.lock("line").acquireAsync();

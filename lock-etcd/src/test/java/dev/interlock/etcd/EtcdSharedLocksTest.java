@@ -1,6 +1,6 @@
 package dev.interlock.etcd;
 
-import static dev.interlock.etcd.Backends.PATIENT;
+import static dev.interlock.etcd.Backends.LONG_TIMEOUT;
 import static dev.interlock.etcd.Backends.claim;
 import static dev.interlock.etcd.Backends.in;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -70,7 +70,7 @@ class EtcdSharedLocksTest {
    * lease is renewed while a test counts requests.
    */
   private static final LockOptions OPTIONS =
-      PATIENT.toBuilder().pollInterval(Duration.ofMinutes(10)).ttl(Duration.ofMinutes(10)).build();
+      LONG_TIMEOUT.toBuilder().pollInterval(Duration.ofMinutes(10)).ttl(Duration.ofMinutes(10)).build();
 
   private static final LockOptions SHORT_TTL =
       OPTIONS.toBuilder().ttl(Duration.ofSeconds(8)).build();
@@ -455,7 +455,7 @@ class EtcdSharedLocksTest {
   @Test
   void aLostAnswerLosesNoShareAndLeavesNothingBehind() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
-        LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
+        LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), LONG_TIMEOUT)) {
       EnumSet<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
       List<Acquirable<Lease>> all =
           List.of(
@@ -493,7 +493,7 @@ class EtcdSharedLocksTest {
   @Test
   void aReaderWhoseAnswerWasLostIsUndone() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
-        EtcdBackend backend = Backends.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
+        EtcdBackend backend = Backends.open("etcd://127.0.0.1:" + proxy.port(), LONG_TIMEOUT)) {
       Claim warm = claim("in doubt", Share.READ);
       assertInstanceOf(Attempt.Granted.class, backend.tryAcquire(warm, in(Eventually.LIMIT)));
       assertTrue(backend.release(warm, in(Eventually.LIMIT)));
@@ -526,7 +526,7 @@ class EtcdSharedLocksTest {
 
   @Test
   void theWeightsOfManyClientsNeverExceedTheCapacity() throws Exception {
-    LockOptions options = PATIENT.toBuilder().ttl(Duration.ofSeconds(20)).build();
+    LockOptions options = LONG_TIMEOUT.toBuilder().ttl(Duration.ofSeconds(20)).build();
     try (FaultProxy proxy = FaultProxy.to("127.0.0.1", server.port())) {
       String uri = "etcd://127.0.0.1:" + proxy.port();
       AtomicInteger permits = new AtomicInteger();

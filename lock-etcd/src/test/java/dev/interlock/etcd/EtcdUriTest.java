@@ -28,7 +28,7 @@ class EtcdUriTest {
     try (EtcdCluster etcd = Testbed.etcd().start();
         LockClient client =
             LockClient.open(
-                etcd.uri().replace("127.0.0.1", "[::ffff:127.0.0.1]"), Backends.PATIENT)) {
+                etcd.uri().replace("127.0.0.1", "[::ffff:127.0.0.1]"), Backends.LONG_TIMEOUT)) {
       client.lock("job").acquire().release();
     }
   }

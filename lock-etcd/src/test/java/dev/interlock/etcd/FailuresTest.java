@@ -93,7 +93,7 @@ class FailuresTest {
   void anUntrustedServerIsReported() {
     try (EtcdCluster etcd = Testbed.etcd().tls().start()) {
       String uri = etcd.uri();
-      LockClient.open(uri, Backends.PATIENT).close();
+      LockClient.open(uri, Backends.LONG_TIMEOUT).close();
       assertSays(wrong(uri.substring(0, uri.indexOf('?'))), "certificate is not trusted");
     }
   }
@@ -112,7 +112,7 @@ class FailuresTest {
   void clientsAreAskedForCertificates(@TempDir Path directory) throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().clientCertificates().start()) {
       String uri = etcd.uri();
-      try (LockClient client = LockClient.open(uri, Backends.PATIENT)) {
+      try (LockClient client = LockClient.open(uri, Backends.LONG_TIMEOUT)) {
         assertEquals(ReleaseOutcome.RELEASED, client.lock("job").acquire().release());
       }
       String unknown = uri.substring(0, uri.indexOf("&clientCert"));
@@ -151,7 +151,7 @@ class FailuresTest {
   void oneOfSeveralEndpointsIsEnough() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().start()) {
       String uri = etcd.uri().replace("//", "//127.0.0.1:" + Testbed.freePort() + ",");
-      try (LockClient client = LockClient.open(uri, Backends.PATIENT)) {
+      try (LockClient client = LockClient.open(uri, Backends.LONG_TIMEOUT)) {
         assertEquals(ReleaseOutcome.RELEASED, client.lock("job").acquire().release());
       }
     }
@@ -177,13 +177,13 @@ class FailuresTest {
               + base64("interlock0")
               + "\"}}");
       server.call("/v3/auth/user/grant", "{\"user\":\"guest\",\"role\":\"reader\"}");
-      try (LockClient client = LockClient.open(guest, Backends.PATIENT)) {
+      try (LockClient client = LockClient.open(guest, Backends.LONG_TIMEOUT)) {
         assertSays(
             inTime(LockConfigurationException.class, () -> client.lock("job").tryAcquire()),
             "does not grant the user the rights");
         assertEquals(0, Backends.keys(server, "interlock/"));
       }
-      try (LockClient client = LockClient.open(etcd.uri(), Backends.PATIENT)) {
+      try (LockClient client = LockClient.open(etcd.uri(), Backends.LONG_TIMEOUT)) {
         assertEquals(ReleaseOutcome.RELEASED, client.lock("job").acquire().release());
       }
     }
@@ -201,7 +201,7 @@ class FailuresTest {
   void aLostQuorumIsReported() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().members(3).forFaults().start();
         LockClient client = LockClient.open(etcd.uri(), OPTIONS);
-        LockClient patient = LockClient.open(etcd.uri(), Backends.PATIENT)) {
+        LockClient patient = LockClient.open(etcd.uri(), Backends.LONG_TIMEOUT)) {
       client.lock("job").acquire().release();
       etcd.members().subList(0, 2).forEach(EtcdServer::kill);
       unavailable(etcd.uri());
@@ -216,7 +216,7 @@ class FailuresTest {
   @Test
   void aDatabaseOverItsQuotaIsReported() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().config("quota-backend-bytes: 1000000").start();
-        LockClient client = LockClient.open(etcd.uri(), Backends.PATIENT);
+        LockClient client = LockClient.open(etcd.uri(), Backends.LONG_TIMEOUT);
         EtcdBackend doubtful = Backends.open(etcd.uri(), TIMEOUT)) {
       EtcdServer server = etcd.leader();
       Lease before = client.lock("before").acquire();

@@ -80,7 +80,7 @@ class InDoubtTest {
   @Test
   void aLostAnswerLosesNoLease() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
-        LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), Backends.PATIENT)) {
+        LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), Backends.LONG_TIMEOUT)) {
       EnumSet<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
       for (int bytes = 0; bytes <= 900; bytes += 30) {
         for (boolean autoRenew : List.of(true, false)) {
@@ -237,7 +237,7 @@ class InDoubtTest {
             Backends.TIME.parkUntil(blocker, untilNanos - ahead.get());
           }
         };
-    try (EtcdBackend backend = Backends.open(etcd.uri(), Backends.PATIENT, time)) {
+    try (EtcdBackend backend = Backends.open(etcd.uri(), Backends.LONG_TIMEOUT, time)) {
       Claim first = claim("unnoticed");
       Place place = backend.join(first, Deadline.in(time, TIMEOUT));
       Session session = QueueEntry.of(first).session();

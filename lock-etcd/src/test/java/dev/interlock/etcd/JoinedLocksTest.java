@@ -1,6 +1,6 @@
 package dev.interlock.etcd;
 
-import static dev.interlock.etcd.Backends.PATIENT;
+import static dev.interlock.etcd.Backends.LONG_TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -64,7 +64,7 @@ class JoinedLocksTest {
   @Test
   void manyThreadsHoldTheirOwnNamesWithFewRequests() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().withoutSync().start();
-        LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
+        LockClient client = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       EtcdServer server = etcd.leader();
       ConcurrentHashMap<Integer, Long> tokens = new ConcurrentHashMap<>();
       client.lock("first").acquire().release();
@@ -87,7 +87,7 @@ class JoinedLocksTest {
   @Test
   void threadsThatJoinOneQueueTogetherGetDifferentTokens() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().withoutSync().start();
-        LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
+        LockClient client = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       Set<Long> tokens = ConcurrentHashMap.newKeySet();
       together(
           number -> {
@@ -109,7 +109,7 @@ class JoinedLocksTest {
       Backends.addUser(server, "app", "READ");
       Backends.permit(server, "app", "READWRITE", "interlock/session/");
       Backends.permit(server, "app", "READWRITE", "interlock/lock/own-");
-      try (LockClient client = LockClient.open(Backends.as("app", etcd), PATIENT)) {
+      try (LockClient client = LockClient.open(Backends.as("app", etcd), LONG_TIMEOUT)) {
         together(
             number -> {
               if (number % 8 == 0) {

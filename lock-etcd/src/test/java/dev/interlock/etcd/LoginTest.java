@@ -1,6 +1,6 @@
 package dev.interlock.etcd;
 
-import static dev.interlock.etcd.Backends.PATIENT;
+import static dev.interlock.etcd.Backends.LONG_TIMEOUT;
 import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -78,7 +78,7 @@ class LoginTest {
   @Test
   void aStallCausesNoLogin() throws Exception {
     LockOptions options =
-        PATIENT.toBuilder()
+        LONG_TIMEOUT.toBuilder()
             .requestTimeout(Duration.ofSeconds(1))
             .openTimeout(Eventually.LIMIT)
             .build();
@@ -102,7 +102,7 @@ class LoginTest {
   /** The requests of all threads fail at the same time, and wait for one new token. */
   @Test
   void aServerThatForgetsTheTokenCausesOneLogin() throws Exception {
-    try (LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
+    try (LockClient client = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       keepBusy(client);
       etcd.leader().restart();
       client.lock("last").acquire().release();

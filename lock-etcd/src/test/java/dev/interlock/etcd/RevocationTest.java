@@ -1,6 +1,6 @@
 package dev.interlock.etcd;
 
-import static dev.interlock.etcd.Backends.PATIENT;
+import static dev.interlock.etcd.Backends.LONG_TIMEOUT;
 import static dev.interlock.etcd.Backends.claim;
 import static dev.interlock.etcd.Backends.in;
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -57,8 +57,8 @@ class RevocationTest {
   @Test
   void aSlowRevocationLastsForAWholeTtlFromItsEffect() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
-        LockClient holder = LockClient.open(etcd.uri(), PATIENT);
-        LockClient operator = LockClient.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
+        LockClient holder = LockClient.open(etcd.uri(), LONG_TIMEOUT);
+        LockClient operator = LockClient.open("etcd://127.0.0.1:" + proxy.port(), LONG_TIMEOUT)) {
       Lease lease = holder.lock("slow").acquire();
       long session = first("slow").getLease();
       long seenUnrevoked = System.nanoTime();
@@ -83,8 +83,8 @@ class RevocationTest {
   @Test
   void aSlowRevocationWhoseAnswerIsLostLastsAsLong() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
-        LockClient holder = LockClient.open(etcd.uri(), PATIENT);
-        LockClient operator = LockClient.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
+        LockClient holder = LockClient.open(etcd.uri(), LONG_TIMEOUT);
+        LockClient operator = LockClient.open("etcd://127.0.0.1:" + proxy.port(), LONG_TIMEOUT)) {
       Lease lease = holder.lock("unanswered").acquire();
       long session = first("unanswered").getLease();
       long seenUnrevoked = System.nanoTime();

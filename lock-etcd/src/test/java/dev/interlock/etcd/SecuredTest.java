@@ -1,6 +1,6 @@
 package dev.interlock.etcd;
 
-import static dev.interlock.etcd.Backends.PATIENT;
+import static dev.interlock.etcd.Backends.LONG_TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -48,8 +48,8 @@ class SecuredTest {
   @Test
   void aRestartOfTheServerLosesNoLeaseAndNoWaiter() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().clientCertificates().start();
-        LockClient holder = LockClient.open(etcd.uri(), PATIENT);
-        LockClient waiting = LockClient.open(etcd.uri(), PATIENT)) {
+        LockClient holder = LockClient.open(etcd.uri(), LONG_TIMEOUT);
+        LockClient waiting = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       EtcdServer server = etcd.leader();
       Lease lease = holder.lock("job").acquire();
       CompletableFuture<Lease> waiter = waiting.lock("job").acquireAsync();
@@ -107,7 +107,7 @@ class SecuredTest {
 
   private static void cutHandshake(EtcdCluster etcd, Direction direction, int bytes) {
     String name = direction + "-" + bytes;
-    LockOptions hasty = PATIENT.toBuilder().requestTimeout(Duration.ofSeconds(5)).build();
+    LockOptions hasty = LONG_TIMEOUT.toBuilder().requestTimeout(Duration.ofSeconds(5)).build();
     try (FaultProxy proxy = FaultProxy.to("127.0.0.1", etcd.leader().port())) {
       String uri = etcd.uri().replace(":" + etcd.leader().port(), ":" + proxy.port());
       try (LockClient client = LockClient.open(uri, hasty)) {

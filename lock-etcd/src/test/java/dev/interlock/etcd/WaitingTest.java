@@ -1,6 +1,6 @@
 package dev.interlock.etcd;
 
-import static dev.interlock.etcd.Backends.PATIENT;
+import static dev.interlock.etcd.Backends.LONG_TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -52,9 +52,9 @@ class WaitingTest {
   @Test
   void aCompactionAndARestartDuringTheWaitLoseNoWaiter() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().forFaults().start();
-        LockClient holder = LockClient.open(etcd.uri(), PATIENT);
-        LockClient first = LockClient.open(etcd.uri(), PATIENT);
-        LockClient second = LockClient.open(etcd.uri(), PATIENT)) {
+        LockClient holder = LockClient.open(etcd.uri(), LONG_TIMEOUT);
+        LockClient first = LockClient.open(etcd.uri(), LONG_TIMEOUT);
+        LockClient second = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       EtcdServer server = etcd.leader();
       Lease lease = holder.lock("job").acquire();
       CompletableFuture<Lease> next = first.lock("job").acquireAsync();
@@ -90,8 +90,8 @@ class WaitingTest {
   @Test
   void theLossOfAMemberLosesNoWaiter() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().members(3).forFaults().start();
-        LockClient holder = LockClient.open(etcd.uri(), PATIENT);
-        LockClient waiting = LockClient.open(etcd.uri(), PATIENT)) {
+        LockClient holder = LockClient.open(etcd.uri(), LONG_TIMEOUT);
+        LockClient waiting = LockClient.open(etcd.uri(), LONG_TIMEOUT)) {
       Lease lease = holder.lock("job").acquire();
       CompletableFuture<Lease> waiter = waiting.lock("job").acquireAsync();
       Eventually.holds("it waits", () -> holder.admin().inspect("job").waiters().size() == 1);
@@ -111,11 +111,11 @@ class WaitingTest {
   /** The stall is longer than the time-out of every request. */
   @Test
   void aStallDoesNotChangeTheOrder() throws Exception {
-    LockOptions options = PATIENT.toBuilder().requestTimeout(Duration.ofSeconds(3)).build();
+    LockOptions options = LONG_TIMEOUT.toBuilder().requestTimeout(Duration.ofSeconds(3)).build();
     List<LockClient> clients = new ArrayList<>();
     try (EtcdCluster etcd = Testbed.etcd().forFaults().start();
         FaultProxy proxy = FaultProxy.to("127.0.0.1", etcd.leader().port());
-        LockClient holder = LockClient.open(etcd.uri(), PATIENT);
+        LockClient holder = LockClient.open(etcd.uri(), LONG_TIMEOUT);
         Client reader =
             Client.builder().endpoints("http://127.0.0.1:" + etcd.leader().port()).build()) {
       Lease lease = holder.lock("job").acquire();
@@ -191,10 +191,10 @@ class WaitingTest {
   @Test
   void theCostOfAWaiterDoesNotDependOnTheQueue() throws Exception {
     Reads recorded = new Reads();
-    LockOptions often = PATIENT.toBuilder().pollInterval(Duration.ofMillis(100)).build();
+    LockOptions often = LONG_TIMEOUT.toBuilder().pollInterval(Duration.ofMillis(100)).build();
     try (EtcdCluster etcd = Testbed.etcd().start();
-        LockClient first = LockClient.open(etcd.uri(), PATIENT);
-        LockClient second = LockClient.open(etcd.uri(), PATIENT);
+        LockClient first = LockClient.open(etcd.uri(), LONG_TIMEOUT);
+        LockClient second = LockClient.open(etcd.uri(), LONG_TIMEOUT);
         Client client =
             Client.builder()
                 .endpoints("http://127.0.0.1:" + etcd.leader().port())
@@ -235,7 +235,7 @@ class WaitingTest {
 
   @Test
   void resetsFiveTimesASecondHangNoWaiterAndBreakNoExclusion() throws Exception {
-    LockOptions options = PATIENT.toBuilder().ttl(Duration.ofSeconds(20)).build();
+    LockOptions options = LONG_TIMEOUT.toBuilder().ttl(Duration.ofSeconds(20)).build();
     try (EtcdCluster etcd = Testbed.etcd().forFaults().start();
         FaultProxy proxy = FaultProxy.to("127.0.0.1", etcd.leader().port())) {
       String uri = "etcd://127.0.0.1:" + proxy.port();

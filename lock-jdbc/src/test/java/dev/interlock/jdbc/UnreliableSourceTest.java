@@ -71,8 +71,8 @@ class UnreliableSourceTest {
         source, JdbcSettings.defaults(), Backends.context(Backends.TIMEOUT, time));
   }
 
-  private Attempt attempt(LockBackend backend, Duration patience) throws InterruptedException {
-    return backend.tryAcquire(Backends.claim("job"), Deadline.in(time, patience));
+  private Attempt attempt(LockBackend backend, Duration timeout) throws InterruptedException {
+    return backend.tryAcquire(Backends.claim("job"), Deadline.in(time, timeout));
   }
 
   private void assertFails(LockBackend backend) {

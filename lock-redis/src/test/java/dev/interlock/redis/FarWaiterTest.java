@@ -42,7 +42,7 @@ class FarWaiterTest {
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final int TURNS = 10;
-  private static final LockOptions PATIENT =
+  private static final LockOptions LONG_TIMEOUT =
       LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
 
   /** May neither publish nor subscribe. */
@@ -109,9 +109,9 @@ class FarWaiterTest {
   @EnumSource
   void aFarWaiterHasItsTurnsBesideNearClients(Kind kind) throws Exception {
     try (FaultProxy distance = FaultProxy.to(redis.host(), redis.port());
-        LockClient near = LockClient.open(redis.uri(), PATIENT);
-        LockClient alsoNear = LockClient.open(redis.uri(), PATIENT);
-        LockClient far = LockClient.open("redis://127.0.0.1:" + distance.port(), PATIENT)) {
+        LockClient near = LockClient.open(redis.uri(), LONG_TIMEOUT);
+        LockClient alsoNear = LockClient.open(redis.uri(), LONG_TIMEOUT);
+        LockClient far = LockClient.open("redis://127.0.0.1:" + distance.port(), LONG_TIMEOUT)) {
       for (Direction direction : Direction.values()) {
         var unused = distance.delay(direction, Duration.ofMillis(5));
       }
@@ -141,8 +141,8 @@ class FarWaiterTest {
   @Test
   void aFarWaiterIsServedBesideOneThatNeverPauses() throws Exception {
     try (FaultProxy distance = FaultProxy.to(redis.host(), redis.port());
-        LockClient near = LockClient.open(redis.uri(), PATIENT);
-        LockClient far = LockClient.open("redis://127.0.0.1:" + distance.port(), PATIENT)) {
+        LockClient near = LockClient.open(redis.uri(), LONG_TIMEOUT);
+        LockClient far = LockClient.open("redis://127.0.0.1:" + distance.port(), LONG_TIMEOUT)) {
       for (Direction direction : Direction.values()) {
         var unused = distance.delay(direction, Duration.ofMillis(5));
       }
@@ -160,8 +160,8 @@ class FarWaiterTest {
   @ParameterizedTest
   @CsvSource({"LOCK, ''", "LOCK, " + MUTE, "WRITERS, ''", "ONE_PERMIT, " + MUTE})
   void aWaiterThatMayNotSubscribeHasItsTurns(Kind kind, String nearUser) throws Exception {
-    try (LockClient near = LockClient.open(uri(nearUser), PATIENT);
-        LockClient deaf = LockClient.open(uri(MUTE), PATIENT)) {
+    try (LockClient near = LockClient.open(uri(nearUser), LONG_TIMEOUT);
+        LockClient deaf = LockClient.open(uri(MUTE), LONG_TIMEOUT)) {
       Queue<String> turns = new ConcurrentLinkedQueue<>();
       BooleanSupplier goesOn = () -> Collections.frequency(turns, "deaf") < TURNS;
       Future<?> competing =
@@ -186,8 +186,8 @@ class FarWaiterTest {
         "a release in time",
         () -> {
           redis.call("ACL", "LOG", "RESET");
-          try (LockClient near = LockClient.open(redis.uri(), PATIENT);
-              LockClient deaf = LockClient.open(uri(MUTE), PATIENT)) {
+          try (LockClient near = LockClient.open(redis.uri(), LONG_TIMEOUT);
+              LockClient deaf = LockClient.open(uri(MUTE), LONG_TIMEOUT)) {
             Lease lease = kind.near.apply(near).acquire();
             long begun = System.nanoTime();
             Future<Optional<Lease>> waiting =
@@ -215,11 +215,11 @@ class FarWaiterTest {
   @Tag("extended")
   void aWaiterThatIsSlowerThanAReservationIsServed(Kind kind) throws Exception {
     try (FaultProxy distance = FaultProxy.to(redis.host(), redis.port());
-        LockClient near = LockClient.open(redis.uri(), PATIENT)) {
+        LockClient near = LockClient.open(redis.uri(), LONG_TIMEOUT)) {
       for (Direction direction : Direction.values()) {
         var unused = distance.delay(direction, Duration.ofMillis(170));
       }
-      try (LockClient far = LockClient.open("redis://127.0.0.1:" + distance.port(), PATIENT)) {
+      try (LockClient far = LockClient.open("redis://127.0.0.1:" + distance.port(), LONG_TIMEOUT)) {
         AtomicInteger served = new AtomicInteger();
         BooleanSupplier goesOn = () -> served.get() < 3;
         Future<?> competing = threads.submit(contend(kind.near.apply(near), 20, goesOn, () -> {}));
@@ -255,7 +255,7 @@ class FarWaiterTest {
                 number ->
                     threads.submit(
                         () -> {
-                          try (LockClient client = LockClient.open(redis.uri(), PATIENT)) {
+                          try (LockClient client = LockClient.open(redis.uri(), LONG_TIMEOUT)) {
                             opened.countDown();
                             opened.await();
                             contend(

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.parallel.Isolated;
 class RedisClientTest {
 
   /** A server, or this JVM, that stands still for a while costs no lease and fails no request. */
-  private static final LockOptions PATIENT =
+  private static final LockOptions LONG_TIMEOUT =
       LockOptions.builder().ttl(Duration.ofHours(1)).requestTimeout(Duration.ofSeconds(20)).build();
 
   @AutoClose private static final RedisServer redis = Testbed.redis().start();
@@ -41,7 +41,7 @@ class RedisClientTest {
   @Test
   void aWaiterIsWokenByTheReleaseAndNotByLookingAgain() throws Exception {
     // Without a message it would poll after ten minutes.
-    LockOptions seldom = PATIENT.toBuilder().pollInterval(Duration.ofMinutes(10)).build();
+    LockOptions seldom = LONG_TIMEOUT.toBuilder().pollInterval(Duration.ofMinutes(10)).build();
     try (LockClient holder = open();
         LockClient waiter = LockClient.open(redis.uri(), seldom)) {
       for (int i = 0; i < 20; i++) {
@@ -76,7 +76,7 @@ class RedisClientTest {
   }
 
   private static LockClient open() {
-    return LockClient.open(redis.uri(), PATIENT);
+    return LockClient.open(redis.uri(), LONG_TIMEOUT);
   }
 
   private static long subscriptions() throws IOException {

@@ -43,7 +43,7 @@ import redis.clients.jedis.providers.PooledConnectionProvider;
 class RedisLocksTest {
 
   /** A server that stands still for a while fails no request. */
-  private static final LockOptions PATIENT =
+  private static final LockOptions LONG_TIMEOUT =
       LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
 
   @AutoClose private static final RedisServer redis = Testbed.redis().start();
@@ -58,7 +58,7 @@ class RedisLocksTest {
   void aClientWorksThroughTheUsersJedisAndLeavesItOpen() throws Exception {
     try (RedisClient jedis = client(new ConnectionPoolConfig(), 20_000)) {
       try (LockClient locks =
-              RedisLocks.using(jedis, RedisSettings.builder().namespace("mine").build(), PATIENT);
+              RedisLocks.using(jedis, RedisSettings.builder().namespace("mine").build(), LONG_TIMEOUT);
           Lease lease = locks.lock("job").acquire()) {
         assertEquals(lease.fencingToken() / 64, Long.parseLong(jedis.get("mine:{job}:fence")));
         assertTrue(locks.lock("job").tryAcquire().isEmpty());
@@ -74,8 +74,8 @@ class RedisLocksTest {
     ConnectionPoolConfig one = new ConnectionPoolConfig();
     one.setMaxTotal(1);
     try (RedisClient jedis = client(one, 20_000);
-        LockClient locks = RedisLocks.using(jedis, PATIENT);
-        LockClient others = RedisLocks.using(jedis, PATIENT)) {
+        LockClient locks = RedisLocks.using(jedis, LONG_TIMEOUT);
+        LockClient others = RedisLocks.using(jedis, LONG_TIMEOUT)) {
       Lease lease = locks.lock("job").acquire();
       CompletableFuture<Lease> waiting = others.lock("job").acquireAsync();
       Eventually.holds("listening", () -> channels().contains("interlock:{job}"));
@@ -123,7 +123,7 @@ class RedisLocksTest {
   @Test
   void aJedisThatIsClosedLaterIsSaidToBeClosedAtOnce() throws Exception {
     RedisClient jedis = client(new ConnectionPoolConfig(), 20_000);
-    try (LockClient locks = RedisLocks.using(jedis, RedisSettings.defaults(), PATIENT)) {
+    try (LockClient locks = RedisLocks.using(jedis, RedisSettings.defaults(), LONG_TIMEOUT)) {
       locks.lock("job").acquire().close();
       jedis.close();
       LockConfigurationException e =
@@ -241,7 +241,7 @@ class RedisLocksTest {
   }
 
   private static LockBackend backend(UnifiedJedis jedis) {
-    return JedisClients.backend(jedis, RedisSettings.defaults(), Backends.context(PATIENT));
+    return JedisClients.backend(jedis, RedisSettings.defaults(), Backends.context(LONG_TIMEOUT));
   }
 
   private static Deadline in(Duration time) {

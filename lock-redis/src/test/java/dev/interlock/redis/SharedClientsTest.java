@@ -63,7 +63,7 @@ class SharedClientsTest {
   private static final Pattern PUBLISHED = Pattern.compile("cmdstat_publish:calls=(\\d+)");
 
   /** A server, or this JVM, that stands still for a while costs no lease. */
-  private static final LockOptions PATIENT =
+  private static final LockOptions LONG_TIMEOUT =
       LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
 
   /** Waiters are notified of releases, and never poll while a test runs. */
@@ -108,10 +108,10 @@ class SharedClientsTest {
     AtomicBoolean reading = new AtomicBoolean(true);
     List<Future<Integer>> readers = new ArrayList<>();
     for (int c = 0; c < 4; c++) {
-      LockClient client = client(PATIENT);
+      LockClient client = client(LONG_TIMEOUT);
       readers.add(threads.submit(() -> useWhile(reading, client.readWriteLock("job").readLock())));
     }
-    LockClient writing = client(PATIENT);
+    LockClient writing = client(LONG_TIMEOUT);
     for (int i = 0; i < 10; i++) {
       assertTrue(
           end(threads.submit(() -> writing.readWriteLock("job").writeLock().acquire()))
@@ -129,10 +129,10 @@ class SharedClientsTest {
     AtomicBoolean writing = new AtomicBoolean(true);
     List<Future<Integer>> writers = new ArrayList<>();
     for (int c = 0; c < 4; c++) {
-      LockClient client = client(PATIENT);
+      LockClient client = client(LONG_TIMEOUT);
       writers.add(threads.submit(() -> useWhile(writing, client.readWriteLock("job").writeLock())));
     }
-    LockClient reading = client(PATIENT);
+    LockClient reading = client(LONG_TIMEOUT);
     for (int i = 0; i < 10; i++) {
       try (Lease lease =
           end(threads.submit(() -> reading.readWriteLock("job").readLock().acquire()))) {
@@ -171,7 +171,7 @@ class SharedClientsTest {
       List<Future<?>> all = new ArrayList<>();
       for (int c = 0; c < 3; c++) {
         LockClient client =
-            Backends.client("redis://127.0.0.1:" + proxy.port(), PATIENT, maxSeparate);
+            Backends.client("redis://127.0.0.1:" + proxy.port(), LONG_TIMEOUT, maxSeparate);
         clients.add(client);
         for (int t = 0; t < 4; t++) {
           int permits = 1 + t % 3;
@@ -363,8 +363,8 @@ class SharedClientsTest {
 
   @Test
   void aNameThatIsUsedInAnotherWayIsRefusedWithTheReason() throws Exception {
-    LockClient one = client(PATIENT);
-    LockClient other = client(PATIENT);
+    LockClient one = client(LONG_TIMEOUT);
+    LockClient other = client(LONG_TIMEOUT);
     try (Lease lease = one.semaphore("job", 3).acquire()) {
       for (Acquirable<Lease> wrong :
           List.of(
@@ -388,9 +388,9 @@ class SharedClientsTest {
   /** The waiter is notified of the release, and others may be quicker. */
   @Test
   void aNameThatIsWaitedForIsNotTakenInAnotherWayBetweenItsHolders() throws Exception {
-    LockClient reading = client(PATIENT);
-    LockClient writing = client(PATIENT);
-    LockClient other = client(PATIENT);
+    LockClient reading = client(LONG_TIMEOUT);
+    LockClient writing = client(LONG_TIMEOUT);
+    LockClient other = client(LONG_TIMEOUT);
     for (int round = 0; round < 20; round++) {
       Lease reader = reading.readWriteLock("job").readLock().acquire();
       Future<Lease> writer =
@@ -448,14 +448,14 @@ class SharedClientsTest {
 
   @Test
   void aTimedAttemptEndsInTimeAndItsPlaceInTheLineWithIt() throws Exception {
-    LockClient one = client(PATIENT);
-    LockClient other = client(PATIENT);
+    LockClient one = client(LONG_TIMEOUT);
+    LockClient other = client(LONG_TIMEOUT);
     try (Lease lease = one.readWriteLock("job").readLock().acquire()) {
       Acquirable<Lease> writer = other.readWriteLock("job").writeLock();
       assertTrue(writer.tryAcquire().isEmpty()); // connected, so that a second is enough below
       assertTrue(writer.tryAcquire(Duration.ofSeconds(1)).isEmpty());
       assertTrue(lease.isHeld());
-      client(PATIENT).readWriteLock("job").readLock().acquire().release();
+      client(LONG_TIMEOUT).readWriteLock("job").readLock().acquire().release();
     }
   }
 }

@@ -32,7 +32,7 @@ import redis.clients.jedis.UnifiedJedis;
 class RedlockOpeningTest {
 
   /** A node that stands still for a while is no dead one. */
-  private static final String PATIENT = "nodeTimeout=5s";
+  private static final String LONG_TIMEOUT = "nodeTimeout=5s";
 
   private static final LockOptions OPTIONS =
       LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
@@ -92,7 +92,7 @@ class RedlockOpeningTest {
   @Test
   void anEvenNumberIsAcceptedIfInsistedUpon() {
     String two = "redlock://127.0.0.1:" + nodes.get(0).port() + ",127.0.0.1:" + nodes.get(1).port();
-    try (LockClient client = open(two + "?force=true&namespace=two&" + PATIENT)) {
+    try (LockClient client = open(two + "?force=true&namespace=two&" + LONG_TIMEOUT)) {
       client.lock("job").tryAcquire().orElseThrow().release();
     }
   }
@@ -108,19 +108,19 @@ class RedlockOpeningTest {
             + ",127.0.0.1:"
             + nodes.get(1).port()
             + "?"
-            + PATIENT;
+            + LONG_TIMEOUT;
     assertTrue(refused(uri).contains("is the same server as"));
   }
 
   @Test
   void aReplicaIsNoNode() throws Exception {
     nodes.get(2).call("REPLICAOF", "127.0.0.1", Integer.toString(nodes.get(0).port()));
-    assertTrue(refused(redlock.uri() + "?" + PATIENT).contains("is a replica"));
+    assertTrue(refused(redlock.uri() + "?" + LONG_TIMEOUT).contains("is a replica"));
   }
 
   @Test
   void aClientWithAnotherMaxTtlIsRefused() {
-    String ttls = redlock.uri() + "?namespace=TTLs&" + PATIENT;
+    String ttls = redlock.uri() + "?namespace=TTLs&" + LONG_TIMEOUT;
     open(ttls + "&maxTtl=40s").close();
     String message = refused(ttls + "&maxTtl=50s");
     assertTrue(message.contains("maxTtl=40000ms"), message);
@@ -128,7 +128,7 @@ class RedlockOpeningTest {
 
   @Test
   void aClientWithAnotherNumberOfNodesIsRefusedAndDisturbsNobody() throws Exception {
-    String query = "?force=true&namespace=number&" + PATIENT;
+    String query = "?force=true&namespace=number&" + LONG_TIMEOUT;
     String two = "redlock://127.0.0.1:" + nodes.get(0).port() + ",127.0.0.1:" + nodes.get(1).port();
     String back =
         "redlock://localhost:%d,localhost:%d,localhost:%d"
@@ -152,7 +152,7 @@ class RedlockOpeningTest {
             .ttl(Duration.ofMinutes(5))
             .requestTimeout(Duration.ofSeconds(20))
             .build();
-    try (LockClient client = LockClient.open(redlock.uri() + "?" + PATIENT, options)) {
+    try (LockClient client = LockClient.open(redlock.uri() + "?" + LONG_TIMEOUT, options)) {
       String message =
           assertThrows(LockConfigurationException.class, () -> client.lock("job").tryAcquire())
               .getMessage();
@@ -168,7 +168,7 @@ class RedlockOpeningTest {
     LockUnavailableException failure =
         assertThrows(
             LockUnavailableException.class,
-            () -> LockClient.open(redlock.uri() + "?" + PATIENT).close());
+            () -> LockClient.open(redlock.uri() + "?" + LONG_TIMEOUT).close());
     assertTrue(System.nanoTime() - start < Duration.ofSeconds(30).toNanos());
     assertTrue(
         failure
@@ -181,9 +181,9 @@ class RedlockOpeningTest {
 
   @Test
   void aMissingMinorityIsNoHindrance() {
-    open(redlock.uri() + "?" + PATIENT).close(); // all nodes have to be there once
+    open(redlock.uri() + "?" + LONG_TIMEOUT).close(); // all nodes have to be there once
     nodes.get(1).kill();
-    try (LockClient client = open(redlock.uri() + "?" + PATIENT);
+    try (LockClient client = open(redlock.uri() + "?" + LONG_TIMEOUT);
         Lease lease = client.lock("job").tryAcquire().orElseThrow()) {
       assertTrue(lease.isHeld());
     }
@@ -220,7 +220,7 @@ class RedlockOpeningTest {
     nodes.forEach(node -> own.add(RedisClient.create("127.0.0.1", node.port())));
     RedlockSettings settings = RedlockSettings.builder().nodeTimeout(Duration.ofSeconds(5)).build();
     try (LockClient client = RedlockLocks.using(own, settings, OPTIONS);
-        LockClient other = open("redlock://" + addresses() + "?" + PATIENT)) {
+        LockClient other = open("redlock://" + addresses() + "?" + LONG_TIMEOUT)) {
       Lease lease = client.lock("own").tryAcquire().orElseThrow();
       assertTrue(other.lock("own").tryAcquire().isEmpty());
       lease.release();

@@ -26,7 +26,7 @@ abstract class ShedLockTests extends AbstractExtensibleLockProviderIntegrationTe
   private static final int ITERATIONS = 10;
 
   /** ShedLock's tests expect answers, however busy the machine is. */
-  private static final LockOptions PATIENT =
+  private static final LockOptions LONG_TIMEOUT =
       LockOptions.builder().requestTimeout(Duration.ofSeconds(15)).build();
 
   private LockClient client;
@@ -36,8 +36,8 @@ abstract class ShedLockTests extends AbstractExtensibleLockProviderIntegrationTe
 
   @BeforeEach
   void open() {
-    client = LockClient.open(uri(), PATIENT);
-    observer = LockClient.open(uri(), PATIENT);
+    client = LockClient.open(uri(), LONG_TIMEOUT);
+    observer = LockClient.open(uri(), LONG_TIMEOUT);
   }
 
   @AfterEach

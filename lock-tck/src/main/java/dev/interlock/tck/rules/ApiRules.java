@@ -134,15 +134,15 @@ public abstract class ApiRules extends RuleTest {
     try (Lease lease = client().lock(name).acquire()) {
       DistributedLock other = client().lock(name);
       assertEquals(Optional.empty(), answer(other::tryAcquire));
-      Duration patience = Duration.ofMillis(200);
-      assertEquals(Optional.empty(), answer(() -> other.tryAcquire(patience)));
+      Duration timeout = Duration.ofMillis(200);
+      assertEquals(Optional.empty(), answer(() -> other.tryAcquire(timeout)));
       assertEquals(Optional.empty(), answer(() -> other.tryAcquire(Duration.ZERO)));
       assertEquals(
           Optional.empty(),
           answer(() -> within(other.tryAcquireAsync(), "the future did not end")));
       assertEquals(
           Optional.empty(),
-          answer(() -> within(other.tryAcquireAsync(patience), "the future did not end")));
+          answer(() -> within(other.tryAcquireAsync(timeout), "the future did not end")));
       assertTrue(lease.isHeld());
     }
   }
