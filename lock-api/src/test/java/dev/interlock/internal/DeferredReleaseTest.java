@@ -137,7 +137,7 @@ class DeferredReleaseTest extends EngineFixture {
     store.loseReply(FakeStore.Op.DEFER, minHold);
     assertEquals(ReleaseOutcome.DEFERRED, lease.release());
     assertEquals(REQUEST_TIMEOUT.minus(minHold), store.releaseTimeout());
-    assertFalse(lease.onLoss().isDone(), "the store has freed it, as it was told");
+    assertFalse(lease.onLoss().isDone(), "the store has freed it, as it was asked to");
   }
 
   /**

@@ -447,7 +447,7 @@ final class FakeStore {
           long until = now + claim.ttl().toNanos();
           put(claim.name(), new Hold(claim.id(), claim.share(), until, ++tokens, claim.label()));
           holders.put(
-              claim.name(), reason -> context.reportLoss(claim, reason, "told by the server"));
+              claim.name(), reason -> context.reportLoss(claim, reason, "reported by the server"));
           // Counted from here, which is too late: the engine must correct it.
           attempt =
               new Attempt.Granted(

@@ -18,7 +18,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** However an attempt or a lease ends, the backend is told to forget the claim. */
+/** However an attempt or a lease ends, the engine asks the backend to forget the claim. */
 class ForgetTest extends EngineFixture {
 
   private void assertAllForgotten(int attempts) {
@@ -85,11 +85,11 @@ class ForgetTest extends EngineFixture {
     LeaseState lease =
         Objects.requireNonNull(
             BlockingAcquisition.acquire(engine.acquirer, acquireRequest(FIXED), held -> held));
-    CompletableFuture<LeaseLostException> told = new CompletableFuture<>();
-    lease.onLoss(told::complete);
+    CompletableFuture<LeaseLostException> loss = new CompletableFuture<>();
+    lease.onLoss(loss::complete);
     store.failOnce(new StackOverflowError("of the test"));
     time.advance(TTL);
-    assertEquals(LossReason.EXPIRED, get(told).reason());
+    assertEquals(LossReason.EXPIRED, get(loss).reason());
   }
 
   /** Many leases may expire at once, and the store is not asked about them. */

@@ -81,7 +81,7 @@ class LeaseValidityTest extends EngineFixture {
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     time.advance(TTL);
-    assertTrue(events.isEmpty(), () -> "also told " + events);
+    assertTrue(events.isEmpty(), () -> "also reported: " + events);
     assertThrows(LeaseLostException.class, lease::ensureHeld);
     assertThrows(LeaseLostException.class, lease::renew);
     assertEquals(0, store.calls(FakeStore.Op.RENEW));
@@ -105,7 +105,7 @@ class LeaseValidityTest extends EngineFixture {
     time.pass(TTL);
     int attempts = 1;
     while (inBackground(() -> engine.lock("a").tryAcquire()).get().isEmpty()) {
-      assertTrue(attempts++ < 1_000, "another thread was always told that it is held");
+      assertTrue(attempts++ < 1_000, "tryAcquire() still finds the lock held");
     }
     assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
   }
@@ -121,7 +121,7 @@ class LeaseValidityTest extends EngineFixture {
     var attempt = inBackground(() -> engine.lock("a").tryAcquire());
     try {
       Waits.until("it waits", () -> attempt.result.isDone() || time.isAsleep(attempt.thread));
-      assertFalse(attempt.result.isDone(), "it was told what the store had answered before");
+      assertFalse(attempt.result.isDone(), "it got an answer of the store from before the pause");
     } finally {
       gate.open();
     }
@@ -193,14 +193,14 @@ class LeaseValidityTest extends EngineFixture {
     try (DefaultLockClient paused = new DefaultLockClient(store::open, FIXED, intercepted);
         Lease lease = paused.lock("a").acquire()) {
       time.advance(Duration.ofSeconds(1));
-      Duration told = lease.remainingValidity();
+      Duration remaining = lease.remainingValidity();
       Duration pause = Duration.ofSeconds(4);
       // The confirmation counts from the second reading.
       intercepted.whenCalledHere(
           "clockOffset", () -> intercepted.whenCalledHere("clockOffset", () -> time.pass(pause)));
       lease.renew();
       assertTrue(intercepted.hasRun());
-      assertEquals(told.minus(pause), lease.remainingValidity());
+      assertEquals(remaining.minus(pause), lease.remainingValidity());
     }
   }
 

@@ -304,11 +304,11 @@ class ShortOfMemoryTest {
 
   @Test
   void anAnswerThatCannotBeReportedIsReportedAfterTheNext() throws Exception {
-    BlockingQueue<Optional<Leader>> told = new LinkedBlockingQueue<>();
-    Registration registration = engine.election("a").observe(told::add);
+    BlockingQueue<Optional<Leader>> calls = new LinkedBlockingQueue<>();
+    Registration registration = engine.election("a").observe(calls::add);
     try (registration) {
-      EngineFixture.advanceUntil(time, "the first call", () -> !told.isEmpty());
-      told.clear();
+      EngineFixture.advanceUntil(time, "the first call", () -> !calls.isEmpty());
+      calls.clear();
       Lease leadership = engine.lock("a").acquire();
       AtomicBoolean failed = new AtomicBoolean();
       intercepted.when(
@@ -318,10 +318,10 @@ class ShortOfMemoryTest {
             fail();
           });
       EngineFixture.advanceUntil(time, "the failure", failed::get);
-      EngineFixture.advanceUntil(time, "the call", () -> !told.isEmpty());
+      EngineFixture.advanceUntil(time, "the call", () -> !calls.isEmpty());
       leadership.close();
-      told.clear();
-      EngineFixture.advanceUntil(time, "another", () -> !told.isEmpty());
+      calls.clear();
+      EngineFixture.advanceUntil(time, "another", () -> !calls.isEmpty());
     }
   }
 }

@@ -68,7 +68,7 @@ class ThreadStartTest {
     lease.renew();
     store.reportLoss("a", LossReason.TAKEN);
     platform.exhausted = false;
-    advanceUntil("the loss to be told", lost::isDone);
+    advanceUntil("the loss to be reported", lost::isDone);
     EngineFixture.next(events, LockEvent.Renewed.class);
     EngineFixture.next(events, LockEvent.Lost.class);
   }
@@ -112,7 +112,7 @@ class ThreadStartTest {
     first.close();
     platform.exhausted = false;
     for (CompletableFuture<Lease> waiter : waiters) {
-      advanceUntil("the waiter to be told", waiter::isDone);
+      advanceUntil("the waiter to end", waiter::isDone);
     }
     assertEquals(0, engine.residue());
   }
@@ -141,17 +141,17 @@ class ThreadStartTest {
 
   @Test
   void anObserverForWhoseRequestThereIsNoThreadIsCalledLater() throws Exception {
-    BlockingQueue<Optional<LeaderElection.Leader>> told = new LinkedBlockingQueue<>();
-    try (Registration registration = engine.election("a").observe(told::add)) {
-      Waits.until("the first call", () -> !told.isEmpty());
-      assertEquals(Optional.empty(), told.remove());
+    BlockingQueue<Optional<LeaderElection.Leader>> calls = new LinkedBlockingQueue<>();
+    try (Registration registration = engine.election("a").observe(calls::add)) {
+      Waits.until("the first call", () -> !calls.isEmpty());
+      assertEquals(Optional.empty(), calls.remove());
       Lease leadership = engine.lock("a").acquire();
       platform.exhausted = true;
       time.advance(Duration.ofSeconds(2));
-      assertTrue(told.isEmpty());
+      assertTrue(calls.isEmpty());
       platform.exhausted = false;
-      advanceUntil("the call", () -> !told.isEmpty());
-      assertTrue(told.remove().isPresent());
+      advanceUntil("the call", () -> !calls.isEmpty());
+      assertTrue(calls.remove().isPresent());
       leadership.close();
     }
     assertEquals(0, engine.residue());

@@ -268,7 +268,6 @@ final class JdbcBackend implements LockBackend {
     waits.put(claim.name(), new Wait(since, now + claim.reservation().toNanos()));
   }
 
-  /** Whether this client is notified of releases. */
   private boolean isNotifiedOfReleases() {
     return listener != null && listener.isListening() && !requests.isPooled();
   }

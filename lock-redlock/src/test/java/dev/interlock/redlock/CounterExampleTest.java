@@ -48,7 +48,7 @@ class CounterExampleTest {
   private static final class Try {
     final VoteCount count = new VoteCount(ProtocolModel.NODES);
     final Map<Integer, Vote> replies = new HashMap<>();
-    final Set<Integer> told = new HashSet<>();
+    final Set<Integer> toConfirm = new HashSet<>();
     final Map<Integer, Boolean> confirmations = new HashMap<>();
     final int hint;
     final long seen;
@@ -132,10 +132,10 @@ class CounterExampleTest {
       }
       case HEARS_OF_GRANT -> {
         attempt.count.vote(n, attempt.replies.getOrDefault(n, new Vote.TimedOut()));
-        attempt.told.addAll(attempt.count.toConfirm());
+        attempt.toConfirm.addAll(attempt.count.toConfirm());
       }
       case EXECUTES_CONFIRM -> {
-        if (attempt.told.contains(n)) {
+        if (attempt.toConfirm.contains(n)) {
           List<?> reply =
               eval(
                   n,

@@ -354,21 +354,21 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
 
   /** Creates a broken variant by changing the statuses that the rules get. */
   private List<NodeStatus> asSeenByVariant(List<NodeStatus> statuses, Set<String> candidates) {
-    List<NodeStatus> told = new ArrayList<>(statuses);
-    int blank = (int) told.stream().filter(each -> each.is(Kind.BLANK)).count();
-    int silent = (int) told.stream().filter(each -> each.is(Kind.UNREACHABLE)).count();
-    boolean isNew = blank >= VoteCount.majorityOf(told.size()) && blank + silent == told.size();
+    List<NodeStatus> changed = new ArrayList<>(statuses);
+    int blank = (int) changed.stream().filter(each -> each.is(Kind.BLANK)).count();
+    int silent = (int) changed.stream().filter(each -> each.is(Kind.UNREACHABLE)).count();
+    boolean isNew = blank >= VoteCount.majorityOf(changed.size()) && blank + silent == changed.size();
     if (isNew && !rules.contains(Rule.FOUNDED_BY_ALL)) {
-      told.replaceAll(
+      changed.replaceAll(
           each -> each.is(Kind.UNREACHABLE) ? new NodeStatus(Kind.BLANK, "silent", 0, 0) : each);
       candidates.add("silent");
     }
-    boolean anyMember = told.stream().anyMatch(each -> each.is(Kind.MEMBER));
+    boolean anyMember = changed.stream().anyMatch(each -> each.is(Kind.MEMBER));
     if (anyMember && !rules.contains(Rule.FLOOR_OF_A_MAJORITY)) {
-      told.replaceAll(
+      changed.replaceAll(
           each -> each.is(Kind.UNREACHABLE) ? new NodeStatus(Kind.MEMBER, "silent", 0, 0) : each);
     }
-    return told;
+    return changed;
   }
 
   private static int kind(Admission.Step step) {

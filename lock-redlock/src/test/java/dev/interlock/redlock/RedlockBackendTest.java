@@ -427,11 +427,11 @@ class RedlockBackendTest {
 
     Exception failure =
         assertThrows(RuntimeException.class, () -> backend.tryAcquire(claim("job"), soon()));
-    String told = failure.getMessage();
-    assertTrue(told.contains("no majority of 2 of 3 nodes"), told);
-    assertTrue(told.contains("127.0.0.1:" + nodes.get(0).port() + ": failed"), told);
-    assertTrue(told.contains(FENCE), told);
-    assertTrue(told.contains("127.0.0.1:" + nodes.get(2).port() + ": "), told);
+    String message = failure.getMessage();
+    assertTrue(message.contains("no majority of 2 of 3 nodes"), message);
+    assertTrue(message.contains("127.0.0.1:" + nodes.get(0).port() + ": failed"), message);
+    assertTrue(message.contains(FENCE), message);
+    assertTrue(message.contains("127.0.0.1:" + nodes.get(2).port() + ": "), message);
   }
 
   @Test
@@ -561,8 +561,8 @@ class RedlockBackendTest {
         assertTrue(backend.forceRelease("job", soon()));
         assertInstanceOf(Renewal.Failed.class, apart.renew(grant, soon()));
       }
-      String told = "127.0.0.1:" + proxy.port() + ": refused: gone";
-      eventually("it is heard again", () -> problem(apart.renew(grant, soon())).contains(told));
+      String message = "127.0.0.1:" + proxy.port() + ": refused: gone";
+      eventually("it is heard again", () -> problem(apart.renew(grant, soon())).contains(message));
       for (int i = 0; i < 3; i++) {
         problem(apart.renew(grant, soon()));
       }

@@ -49,12 +49,12 @@ class SevenNodesTest {
 
       nodes.get(3).kill();
       Claim third = claim("job");
-      String told =
+      String message =
           assertThrows(LockUnavailableException.class, () -> backend.tryAcquire(third, soon()))
               .getMessage();
-      assertTrue(told.contains("no majority of 4 of 7 nodes"), told);
+      assertTrue(message.contains("no majority of 4 of 7 nodes"), message);
       for (RedisServer node : nodes) {
-        assertTrue(told.matches(".* 127.0.0.1:" + node.port() + "[,:] .*"), told);
+        assertTrue(message.matches(".* 127.0.0.1:" + node.port() + "[,:] .*"), message);
       }
 
       undo(backend, third);

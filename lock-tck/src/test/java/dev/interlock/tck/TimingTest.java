@@ -53,10 +53,10 @@ class TimingTest {
   void aSlackThatIsNoNumberOfSecondsIsRefusedWithWhatWouldBeRight() {
     for (String wrong : new String[] {"", "0", "-1", "2s", "1.5", "99999"}) {
       System.setProperty(SLACK, wrong);
-      String told =
+      String message =
           assertThrows(IllegalArgumentException.class, () -> Harness.at("memory:").slack())
               .getMessage();
-      assertTrue(told.contains("whole number of seconds from 1 to 9999"), told);
+      assertTrue(message.contains("whole number of seconds from 1 to 9999"), message);
     }
   }
 }

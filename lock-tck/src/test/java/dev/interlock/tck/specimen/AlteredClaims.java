@@ -47,7 +47,7 @@ abstract class AlteredClaims extends ForwardingQueue {
   }
 
   /** {@return the grant for the client} */
-  Grant told(Grant grant) throws InterruptedException {
+  Grant received(Grant grant) throws InterruptedException {
     return grant;
   }
 
@@ -66,19 +66,19 @@ abstract class AlteredClaims extends ForwardingQueue {
         claim.reservation());
   }
 
-  private Attempt told(Claim claim, Attempt attempt) throws InterruptedException {
+  private Attempt received(Claim claim, Attempt attempt) throws InterruptedException {
     if (!(attempt instanceof Attempt.Granted granted)) {
       return attempt;
     }
     Grant grant = granted.grant();
     long sentAt = grant.validUntil() - grant.effectiveTtl().toNanos();
     long validUntil = sentAt + claim.ttl().toNanos();
-    return new Attempt.Granted(told(Grant.expiring(claim, grant.token(), validUntil, claim.ttl())));
+    return new Attempt.Granted(received(Grant.expiring(claim, grant.token(), validUntil, claim.ttl())));
   }
 
   @Override
   public final Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    Attempt attempt = told(claim, super.tryAcquire(sent(claim), deadline));
+    Attempt attempt = received(claim, super.tryAcquire(sent(claim), deadline));
     if (attempt instanceof Attempt.Busy) {
       busy(claim.name());
     }
@@ -91,7 +91,7 @@ abstract class AlteredClaims extends ForwardingQueue {
     return new Place() {
       @Override
       public Attempt await(Deadline until) throws InterruptedException {
-        return told(claim, right.await(until));
+        return received(claim, right.await(until));
       }
 
       @Override
@@ -133,10 +133,10 @@ abstract class AlteredClaims extends ForwardingQueue {
       return LockStates.free(name);
     }
     LockKind kind = state.kind().orElseThrow();
-    LockState told =
+    LockState received =
         LockStates.held(
             name, kind, state.limit().orElse(Share.UNLIMITED), state.holders(), state.waiters());
-    return shown(told);
+    return shown(received);
   }
 
   private LockState shown(LockState state) {

@@ -295,11 +295,11 @@ final class ElectionMutants {
 
     @Override
     public Registration observe(Consumer<? super Optional<Leader>> listener) {
-      AtomicBoolean told = new AtomicBoolean();
+      AtomicBoolean hasLeader = new AtomicBoolean();
       return super.observe(
           state -> {
-            if (!told.get()) {
-              told.set(state.isPresent());
+            if (!hasLeader.get()) {
+              hasLeader.set(state.isPresent());
               listener.accept(state);
             }
           });

@@ -291,7 +291,7 @@ final class LeaseMutants {
       }
 
       @Override
-      Grant told(Grant grant) {
+      Grant received(Grant grant) {
         CompletableFuture<Void> end = new CompletableFuture<>();
         ends.put(grant.claim().id(), end);
         Thread thread = new Thread(end::join, "lease");
@@ -358,7 +358,7 @@ final class LeaseMutants {
       }
 
       @Override
-      Grant told(Grant grant) {
+      Grant received(Grant grant) {
         given.put(grant.claim().id(), grant);
         return grant;
       }

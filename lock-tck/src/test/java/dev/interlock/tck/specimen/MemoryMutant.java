@@ -139,7 +139,7 @@ class MemoryMutant implements Harness {
             context ->
                 backendFault.open(
                     context,
-                    told -> (QueueingBackend) new MemoryProvider().open(LockUri.parse(uri), told)),
+                    opened -> (QueueingBackend) new MemoryProvider().open(LockUri.parse(uri), opened)),
             options,
             time),
         time);

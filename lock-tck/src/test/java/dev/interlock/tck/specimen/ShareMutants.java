@@ -286,7 +286,7 @@ final class ShareMutants {
     }
 
     @Override
-    Grant told(Grant grant) throws InterruptedException {
+    Grant received(Grant grant) throws InterruptedException {
       if (!grant.claim().share().isWhole()) {
         holders.of(grant.claim()).put(grant.claim().id(), grant);
         setAll(grant);
@@ -465,7 +465,7 @@ final class ShareMutants {
     }
 
     @Override
-    Grant told(Grant grant) {
+    Grant received(Grant grant) {
       granted
           .computeIfAbsent(grant.claim().name(), name -> new ConcurrentLinkedQueue<>())
           .add(grant.claim());
@@ -483,7 +483,7 @@ final class ShareMutants {
   private static final class SharedToken extends AlteredClaims {
     /** The token of all holders of a name; shared by all clients. */
     static final class Tokens {
-      private final Map<String, Long> told = new ConcurrentHashMap<>();
+      private final Map<String, Long> received = new ConcurrentHashMap<>();
       private final boolean firstTakesOne;
 
       Tokens(boolean firstTakesOne) {
@@ -503,17 +503,17 @@ final class ShareMutants {
     }
 
     @Override
-    Grant told(Grant grant) {
+    Grant received(Grant grant) {
       Claim claim = grant.claim();
       if (claim.share().isWhole()) {
         if (tokens.firstTakesOne) {
-          tokens.told.remove(claim.name());
+          tokens.received.remove(claim.name());
         } else {
-          tokens.told.put(claim.name(), grant.token());
+          tokens.received.put(claim.name(), grant.token());
         }
         return grant;
       }
-      long token = tokens.told.computeIfAbsent(claim.name(), name -> grant.token());
+      long token = tokens.received.computeIfAbsent(claim.name(), name -> grant.token());
       return Grant.expiring(claim, token, grant.validUntil(), grant.effectiveTtl());
     }
   }

@@ -240,7 +240,7 @@ final class StoreMutants {
     }
 
     @Override
-    Grant told(Grant grant) {
+    Grant received(Grant grant) {
       holders.put(grant.claim().name(), grant);
       return grant;
     }
@@ -341,7 +341,7 @@ final class StoreMutants {
     }
 
     @Override
-    Grant told(Grant grant) {
+    Grant received(Grant grant) {
       granted.add(grant.claim().id());
       return grant;
     }

@@ -77,9 +77,9 @@ final class TokenMutants {
                       right ->
                           new Counting(right, numbers, shown) {
                             @Override
-                            Grant told(Grant grant) {
+                            Grant received(Grant grant) {
                               numbers.addUser(grant.claim().name(), this);
-                              return super.told(grant);
+                              return super.received(grant);
                             }
 
                             @Override
@@ -188,7 +188,7 @@ final class TokenMutants {
     }
 
     @Override
-    Grant told(Grant grant) {
+    Grant received(Grant grant) {
       String name = grant.claim().name();
       long token = numbers.next(name);
       shown.put(name, token);
