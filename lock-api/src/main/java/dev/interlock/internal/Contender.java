@@ -19,7 +19,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Contender {
 
-  /** The number of overtakings that {@link #tryOvertake} allows. */
   private static final int MAX_OVERTAKINGS = 8;
 
   private enum Phase {

@@ -345,7 +345,6 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     setDue(next);
   }
 
-  /** Whether this grant is renewed in the background. */
   private boolean isRenewed() {
     return anyLease(LeaseState::needsRenewal);
   }

@@ -519,7 +519,6 @@ final class LeaseState implements Observers.Subject {
     return deferred && answer == ReleaseOutcome.ALREADY_LOST ? ReleaseOutcome.DEFERRED : answer;
   }
 
-  /** Returns the loss of a lease that was not on the store at its release. */
   LeaseLostException lossFoundAtRelease() {
     return grant.validity().remaining(engine.platform) > 0
         ? newLoss(LossReason.TAKEN, "the store no longer had it when it was released")

@@ -280,7 +280,6 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
     private final List<Release> releases;
     private final List<Release> begun = new ArrayList<>(reversed.size());
 
-    /** The outcomes of the members' releases. */
     private final Set<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
 
     SetRelease() {

@@ -133,7 +133,6 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
     }
   }
 
-  /** Acquires a set on a thread of the client. */
   private final class AsyncSetAcquisition<R> extends AsyncTask<MultiLeaseHandle, R> {
     private final @Nullable Object site = CallSites.find();
 

@@ -15,7 +15,6 @@ final class Outage {
   /** The time of its beginning, moved later by all the time in which no thread asked the store. */
   private long startedAt;
 
-  /** The time at which to ask the store again. */
   private long askAt;
 
   private @Nullable Backoff backoff;

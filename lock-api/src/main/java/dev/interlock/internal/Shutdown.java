@@ -19,7 +19,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Shutdown {
 
-  /** The number of requests that release locks at the same time. */
   private static final int MAX_RELEASERS = 16;
 
   private final Holdings holdings;

@@ -28,7 +28,6 @@ final class StoreAttempt {
 
   private volatile QueueingBackend.@Nullable Place place;
 
-  /** The store's grant, once it is known. */
   private @Nullable Grant grant;
 
   /** Whether nothing remains to undo. */

@@ -72,7 +72,6 @@ final class SignalRelay {
     return terminated;
   }
 
-  /** Starts the job. */
   interface Starter {
     Job start() throws IOException;
   }

@@ -87,7 +87,7 @@ public final class EtcdSettings {
       if (NESTED.matcher(namespace).matches()) {
         throw new LockConfigurationException(
             "namespace must not have a part \"lock\" after the first: the locks of another"
-                + " namespace are below that; was \""
+                + " namespace are below that; it was \""
                 + namespace
                 + "\"");
       }

@@ -35,7 +35,7 @@ final class EtcdWaiter implements QueueingBackend.Place {
   private Duration pause = MIN_PAUSE;
   private int pollsSinceLook;
 
-  /** Why the last request failed; null if it was answered. */
+  /** The failure of the last request; null if it was answered. */
   private @Nullable LockUnavailableException lastFailure;
 
   private long failingSince;

@@ -276,7 +276,6 @@ final class Failures {
     return new LockConfigurationException(NAME + " at " + endpoint + ": " + problem, cause);
   }
 
-  /** Whether the server says that the lease is gone. */
   static boolean saysLeaseIsGone(Throwable failure) {
     return has(failure, Status.Code.NOT_FOUND);
   }

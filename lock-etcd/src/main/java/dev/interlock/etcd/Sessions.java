@@ -125,7 +125,6 @@ final class Sessions implements AutoCloseable {
         .commit();
   }
 
-  /** Returns the revision at which the session's key was put. */
   private long revisionOf(TxnResponse put) {
     if (!put.isSucceeded()) {
       format.requireKnown(put, 0, failures);

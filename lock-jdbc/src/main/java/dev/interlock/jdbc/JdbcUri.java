@@ -117,7 +117,6 @@ record JdbcUri(
           "A PEM file with the certificate against which the server's certificate is checked"
               + " (sslmode=verify-ca or verify-full).");
 
-  /** Returns the parameters that URIs of a database take. */
   static List<UriParameter<?>> parameters(JdbcDatabase database) {
     List<UriParameter<?>> parameters =
         new ArrayList<>(

@@ -65,7 +65,6 @@ final class PoolShare {
     return pool == null;
   }
 
-  /** {@return whether the pool is closed} */
   boolean isClosed() {
     return pool != null && pool.isClosed();
   }

@@ -57,7 +57,6 @@ final class PostgreSqlListener implements AutoCloseable {
   /** The waiters by the payload of their locks' notifications. */
   private final Map<String, Set<WakeUp>> waiters = new HashMap<>();
 
-  /** The connection that listens. */
   private volatile @Nullable Connection connection;
 
   private boolean running;

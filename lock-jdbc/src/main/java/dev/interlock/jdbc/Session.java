@@ -20,7 +20,6 @@ import java.util.OptionalLong;
  */
 final class Session {
 
-  /** Reads a result. */
   interface Reader<T> {
     T read(ResultSet rows) throws SQLException;
   }

@@ -30,7 +30,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class SharedHolds {
 
-  /** One claim's hold. */
   private record Hold(
       String claim, int weight, long token, long grantedAt, long expiresAt, String label) {
 

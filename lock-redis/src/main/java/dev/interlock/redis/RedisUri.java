@@ -76,7 +76,6 @@ final class RedisUri {
     return new Opening(topology, endpoint, servers.tls(), settings, context);
   }
 
-  /** Returns the one server of the URI. */
   HostAndPort server() {
     int given = uri.endpoints(ServerUri.REDIS_PORT).size();
     if (given != 1) {

@@ -23,7 +23,6 @@ final class SentinelPrimary implements Supplier<LockPool>, AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(SentinelPrimary.class);
 
-  /** The minimum time between two checks. */
   private static final Duration MIN_CHECK_INTERVAL = Duration.ofMillis(200);
 
   private final Function<HostAndPort, LockPool> makePool;

@@ -32,7 +32,6 @@ import redis.clients.jedis.exceptions.JedisException;
  */
 final class SlotTable {
 
-  /** The minimum time between two tables. */
   private static final long MIN_REFRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   /** The time-out of one node, after which the next is asked. */

@@ -638,7 +638,6 @@ final class ZooKeeperBackend implements QueueingBackend {
     }
   }
 
-  /** Refuses a queue that has a foreign node. */
   LockQueue requireNoForeignNode(String lock, LockQueue queue) {
     List<String> foreign = queue.foreign();
     if (!foreign.isEmpty()) {

@@ -294,7 +294,6 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     update(awaitWatch(path, beginWatch(path, () -> session.watchChildren(path, this)), deadline));
   }
 
-  /** Waits for the reply to a request for a watch. */
   private <T> T awaitWatch(String path, ReplyFuture<T> request, Deadline deadline)
       throws KeeperException, InterruptedException {
     try {

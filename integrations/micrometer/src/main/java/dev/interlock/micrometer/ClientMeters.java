@@ -79,7 +79,6 @@ final class ClientMeters {
             .register(registry));
   }
 
-  /** Adds a gauge of the longest of the durations. */
   private void addLongest(
       LockMeter meter,
       LockKind kind,

@@ -25,7 +25,6 @@ final class ObservedMultiLock extends ObservedAcquirable<MultiLease> implements 
     return delegate.names();
   }
 
-  /** Observes the hold of a set. */
   private static final class ObservedMultiLease extends ObservedLease implements MultiLease {
 
     private final MultiLease delegate;

@@ -28,7 +28,6 @@ public final class CurrentLease {
 
   private static final ThreadLocal<@Nullable Hold> INNERMOST = new ThreadLocal<>();
 
-  /** A call of a locked method. */
   record Call(LockClient client, List<String> names, LockedMethod method) {
 
     private boolean overlaps(Call wanted) {

@@ -31,7 +31,6 @@ record Bench(Deployment deployment, BenchProfile profile, Section section, Print
     Trial open(C contender) throws Exception;
   }
 
-  /** {@return a trial with one thread} */
   CycleTrial oneThread(Cycler client, IntFunction<String> names) {
     return new CycleTrial(List.of(client), 1, profile.cycleSlice(), names, null);
   }
@@ -139,7 +138,6 @@ record Bench(Deployment deployment, BenchProfile profile, Section section, Print
     return measure(what, profile.plan(), names, Function.identity(), opener);
   }
 
-  /** Measures in interleaved rounds. */
   private <C> Section.Measured measure(
       String what,
       Rounds.Plan plan,

@@ -123,7 +123,6 @@ final class HeldLeases extends Scenario {
     return grown > 0 && grown >= MIN_SIGNAL_TO_NOISE * noise;
   }
 
-  /** The threads and heap of a client. */
   private record Usage(int threads, long heap) {
     static Usage parse(String text) {
       String[] parts = text.split(" ", -1);

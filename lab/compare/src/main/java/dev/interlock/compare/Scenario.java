@@ -117,7 +117,6 @@ abstract class Scenario {
     return metrics.stream().map(Column::new).toList();
   }
 
-  /** {@return the estimated duration} */
   abstract Duration estimate(Profile profile, int backends);
 
   /**

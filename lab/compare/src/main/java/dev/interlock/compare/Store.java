@@ -15,7 +15,6 @@ enum Store {
   ZOOKEEPER("ZooKeeper", ZooKeeperTargets::measure),
   ETCD("etcd", EtcdTargets::measure);
 
-  /** Measures the targets of a store. */
   @Immutable
   private interface Targets {
     void measure(Bench bench) throws InterruptedException;
@@ -55,7 +54,6 @@ enum Store {
     return title;
   }
 
-  /** Starts and returns the servers. */
   Deployment start() {
     return Contender.named(toString()).startServers().orElseThrow();
   }

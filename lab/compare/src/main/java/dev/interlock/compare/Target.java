@@ -11,7 +11,6 @@ import dev.interlock.report.Unit;
  */
 record Target(boolean atLeast, double bound, Unit unit) {
 
-  /** A bound of a ratio. */
   static Target atMost(double bound) {
     return atMost(bound, Unit.RATIO);
   }
@@ -20,7 +19,6 @@ record Target(boolean atLeast, double bound, Unit unit) {
     return new Target(false, bound, unit);
   }
 
-  /** A bound of a ratio. */
   static Target atLeast(double bound) {
     return atLeast(bound, Unit.RATIO);
   }

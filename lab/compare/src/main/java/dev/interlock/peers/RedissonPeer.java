@@ -25,7 +25,6 @@ import org.redisson.config.Config;
 final class RedissonPeer implements Peer {
   private static final Duration VERY_LONG = Duration.ofDays(1);
 
-  /** The kinds of locks. */
   enum Kind {
     LOCK,
     FENCED,

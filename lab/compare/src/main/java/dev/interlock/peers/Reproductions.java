@@ -60,7 +60,6 @@ final class Reproductions {
 
   private Reproductions() {}
 
-  /** A step that another thread may run. */
   private interface Step {
     void take() throws Exception;
   }
@@ -105,7 +104,6 @@ final class Reproductions {
     return Proxies.network(uri, 0).orElseThrow();
   }
 
-  /** A program for one kind of Redisson lock. */
   private interface RedissonProgram {
     void run(String kind, RedissonPrograms programs, RLock one, RLock other) throws Exception;
   }

@@ -29,7 +29,6 @@ record RunResult(String setUp, Map<String, RuleOutcome> rules) {
    */
   record RuleOutcome(Outcome outcome, String reason) {}
 
-  /** {@return the result of a rule} */
   RuleOutcome forRule(String rule) {
     return rules.getOrDefault(rule, new RuleOutcome(Outcome.NOT_TESTED, "newer than the last run"));
   }

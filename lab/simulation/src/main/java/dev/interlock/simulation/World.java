@@ -441,7 +441,6 @@ final class World implements ProgramContext {
     }
   }
 
-  /** Waits until a condition holds, or the limit has passed. */
   private void await(long step, long limit, BooleanSupplier condition, Runnable otherwise)
       throws InterruptedException {
     long until = now() + limit;

@@ -128,7 +128,6 @@ public final class Subscriber implements AutoCloseable {
     }
   }
 
-  /** One waiter on one lock. */
   private final class Waiter implements Watch {
     final String channel;
     final WakeUp wakeUp;

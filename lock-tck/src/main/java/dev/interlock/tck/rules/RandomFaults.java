@@ -96,7 +96,6 @@ final class RandomFaults {
     this.targets = targets();
   }
 
-  /** The targets of faults. */
   private enum Target {
     NETWORK,
     RESET,

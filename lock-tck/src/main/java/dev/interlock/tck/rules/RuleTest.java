@@ -393,7 +393,6 @@ public abstract class RuleTest {
     return task;
   }
 
-  /** Work that may throw. */
   interface Work {
     void run() throws Exception;
   }

@@ -57,7 +57,6 @@ public final class EtcdDriver implements BareDriver {
     return future.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
   }
 
-  /** A client and its lease. */
   private record Connection(Client client, KV store, long lease) implements Session {
     private static final ByteSequence ALL = ByteSequence.from(new byte[] {0});
 

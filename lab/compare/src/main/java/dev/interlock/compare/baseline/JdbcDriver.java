@@ -72,7 +72,6 @@ public final class JdbcDriver implements BareDriver {
     }
   }
 
-  /** The prepared statements of one connection. */
   private record Statements(PreparedStatement insert, PreparedStatement delete) {
     static Statements prepare(Connection connection, String table) throws SQLException {
       return new Statements(

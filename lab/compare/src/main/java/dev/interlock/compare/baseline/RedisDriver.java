@@ -74,7 +74,6 @@ public final class RedisDriver implements BareDriver {
         .build();
   }
 
-  /** {@return the key for a name} */
   static String key(String name) {
     return "baseline:" + name;
   }

@@ -195,7 +195,6 @@ public final class Scheduler {
     switchFrom(self);
   }
 
-  /** Lets others run. */
   void letOthersRun(SimThread self) {
     dieOrWaitIfKilled(self);
     self.state = SimThread.State.READY;

@@ -192,7 +192,6 @@ public class QueueServer extends Server {
     return ahead + share.weight() <= share.capacity();
   }
 
-  /** {@return the nodes before a node in its queue} */
   private List<Node> nodesBefore(Node node) {
     return queue(node.name()).stream().takeWhile(other -> other.number() < node.number()).toList();
   }

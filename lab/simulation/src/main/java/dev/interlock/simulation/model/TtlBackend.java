@@ -103,7 +103,6 @@ public final class TtlBackend implements LockBackend {
     }
   }
 
-  /** The description of a model. */
   static BackendInfo info(String description, Set<Capability> capabilities) {
     return BackendInfoBuilder.of("model", description)
         .capabilities(capabilities)

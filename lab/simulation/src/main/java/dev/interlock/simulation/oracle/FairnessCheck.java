@@ -49,7 +49,6 @@ public final class FairnessCheck {
     final Set<Waiter> threads = new LinkedHashSet<>();
   }
 
-  /** A waiting thread. */
   private record Waiter(
       Thread thread, long since, long until, Share share, AtomicInteger overtaken) {}
 

@@ -41,7 +41,6 @@ public final class Candidate implements LeaderElection.LeaderWork {
 
   private int calls;
 
-  /** The time since which it campaigns. */
   private long campaignsSince;
 
   /** The time since which it leads without a call of its work. */

@@ -178,7 +178,6 @@ public record Plan(
     FORGET
   }
 
-  /** The options of a lease. */
   enum LeaseOptions {
     RENEWED,
     NOT_RENEWED,

@@ -160,7 +160,6 @@ public final class Program implements Runnable {
     return Thread.currentThread().getName();
   }
 
-  /** {@return the maximum hold of an operation's lease; zero if it has none} */
   private long maxHold(Op op) {
     return switch (op.options()) {
       case MAX_HOLD -> setting.ttl() / 2 + op.hold() / 2;
@@ -169,7 +168,6 @@ public final class Program implements Runnable {
     };
   }
 
-  /** {@return the minimum hold of an operation's lease; zero if it has none} */
   private long minHold(Op op) {
     return op.options() == Plan.LeaseOptions.MIN_HOLD ? setting.ttl() / 2 + op.hold() / 2 : 0;
   }

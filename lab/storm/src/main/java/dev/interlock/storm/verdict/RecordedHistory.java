@@ -49,7 +49,6 @@ public final class RecordedHistory {
       int connectionsBefore,
       int connectionsAfter) {}
 
-  /** The records of one lease. */
   static final class Lease {
     /** The client, without the number of its incarnation. */
     final String client;
@@ -201,7 +200,6 @@ public final class RecordedHistory {
     return lease;
   }
 
-  /** {@return the entries of one kind} */
   <E extends Entry> List<E> entries(Class<E> kind) {
     return entries.stream().filter(kind::isInstance).map(kind::cast).toList();
   }

@@ -50,7 +50,6 @@ public record UsedName(String name, LockKind kind, int limit) {
     };
   }
 
-  /** {@return the share that is all of the name} */
   Share whole() {
     return switch (kind) {
       case EXCLUSIVE -> Share.EXCLUSIVE;

@@ -49,7 +49,6 @@ final class WorkerThread extends Thread {
   /** The average time per lease that may be spent on waiting for abandoned leases to expire. */
   private static final Duration ABANDONED_TIME_PER_LEASE = Duration.ofMillis(30);
 
-  /** The use of a lease. */
   private enum Use {
     /** Held for some milliseconds, as by an ordinary program. */
     SHORT,
@@ -204,7 +203,6 @@ final class WorkerThread extends Thread {
     };
   }
 
-  /** Waits for some time, then cancels. */
   private Optional<Lease> waitThenCancel(CompletableFuture<Lease> attempt)
       throws InterruptedException {
     try {
