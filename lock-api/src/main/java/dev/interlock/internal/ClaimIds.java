@@ -46,7 +46,6 @@ final class ClaimIds {
           && Long.compareUnsigned(atMillis - millis, MAX_SERIES_AGE_MILLIS) < 0;
     }
 
-    /** Returns the number of the next claim. */
     int next() {
       return count.getAndIncrement() & (COUNT_LIMIT - 1);
     }

@@ -69,7 +69,6 @@ final class GuardedCommand implements AutoCloseable {
     this.messages = new Messages(() -> target.command().getErr());
   }
 
-  /** {@return the lock options that the command line gives} */
   LockOptions.Builder lockOptions() {
     LockOptions.Builder options = LockOptions.builder();
     target.set("--ttl", ttl, ClientParameters.TTL, options::ttl);

@@ -52,7 +52,6 @@ final class LockTarget {
     return spec.commandLine();
   }
 
-  /** {@return the name in quotes, for messages} */
   String quotedName() {
     return "\"" + Text.printable(name) + "\"";
   }

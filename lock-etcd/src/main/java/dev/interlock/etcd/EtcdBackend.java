@@ -48,7 +48,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class EtcdBackend implements QueueingBackend {
 
-  /** The revision number that means the latest revision. */
   private static final long LATEST_REVISION = 0;
 
   private final BackendInfo info;

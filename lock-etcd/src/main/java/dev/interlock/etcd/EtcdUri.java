@@ -120,7 +120,6 @@ final class EtcdUri {
         .orElse(null);
   }
 
-  /** Returns a connector to the cluster. */
   Connector connector(@Nullable Login login, Duration requestTimeout) {
     return new Connector(new EndpointResolver(endpoints), ssl, login, requestTimeout);
   }

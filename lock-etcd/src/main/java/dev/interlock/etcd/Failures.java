@@ -94,7 +94,6 @@ final class Failures {
     return admitted ? temporary(problem, cause) : misconfigured(problem, cause);
   }
 
-  /** Explains the failure of a request. */
   LockException explain(Throwable failure) {
     List<Throwable> chain = chain(failure);
     Optional<LockException> explained = find(failure, LockException.class);
@@ -117,7 +116,6 @@ final class Failures {
         : temporary("the request failed: " + failure, failure);
   }
 
-  /** Whether the program has closed its client. */
   boolean saysClosedByProgram(Throwable failure) {
     // jetcd's requests go through an executor, which is shut down first.
     return isOfProgram
@@ -289,7 +287,6 @@ final class Failures {
         Status.Code.NOT_FOUND);
   }
 
-  /** Whether the server has compacted the requested revision. */
   static boolean saysRevisionIsCompacted(Throwable failure) {
     return has(failure, Status.Code.OUT_OF_RANGE);
   }

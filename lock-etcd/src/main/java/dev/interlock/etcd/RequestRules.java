@@ -42,7 +42,6 @@ record RequestRules(Duration limit, @Nullable Login login) implements ClientInte
 
   private static volatile boolean hasSentCall;
 
-  /** Whether this process has sent a call. */
   static boolean hasSentCall() {
     return hasSentCall;
   }

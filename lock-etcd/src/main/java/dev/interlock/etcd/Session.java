@@ -71,7 +71,6 @@ final class Session {
     return timeToLive;
   }
 
-  /** See {@link Confirmation#validityPerConfirmation}. */
   Duration validityPerConfirmation() {
     return validityPerConfirmation;
   }

@@ -78,7 +78,6 @@ record LockRow(
     return row.getBytes(2) == null ? missing(row.getLong(1), name) : read(row);
   }
 
-  /** Reads an existing row. */
   static LockRow read(ResultSet row) throws SQLException {
     return new LockRow(
         row.getLong(1),

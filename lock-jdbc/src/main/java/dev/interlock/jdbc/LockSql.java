@@ -325,7 +325,6 @@ enum LockSql {
     this.postgreSql = postgreSql;
   }
 
-  /** {@return the statements for one table} */
   static Map<LockSql, Sql> all(JdbcDatabase database, String table) {
     Map<LockSql, Sql> all = new EnumMap<>(LockSql.class);
     for (LockSql one : values()) {
@@ -334,7 +333,6 @@ enum LockSql {
     return all;
   }
 
-  /** {@return the statement for a table} */
   Sql on(JdbcDatabase database, String table) {
     boolean postgres = database == JdbcDatabase.POSTGRESQL;
     return new Sql(expand(postgres ? postgreSql : template, database).replace("{table}", table));

@@ -55,7 +55,6 @@ final class PoolShare {
     }
   }
 
-  /** {@return whether the pool may have this many connections} */
   boolean mayHave(int connections) {
     return pool == null || connections <= pool.getMaximumPoolSize();
   }

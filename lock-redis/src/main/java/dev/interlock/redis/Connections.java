@@ -20,7 +20,6 @@ interface Connections {
    */
   Connection borrow(Deadline deadline) throws InterruptedException;
 
-  /** Takes a connection back. */
   void giveBack(Connection connection);
 
   /** Closes a connection that was lent, because it is broken. */

@@ -271,7 +271,6 @@ final class Wire {
     return true;
   }
 
-  /** Returns the reply to {@code CLUSTER SLOTS}. */
   List<?> slots() {
     send(new CommandArguments(Command.CLUSTER).add("SLOTS"));
     return (List<?>) next();
@@ -308,7 +307,6 @@ final class Wire {
     return new Nodes.Keys(keys, next.equals("0") ? null : next);
   }
 
-  /** Returns the address of the server. */
   HostAndPort address() {
     return connection.getHostAndPort();
   }

@@ -187,14 +187,12 @@ final class Acquisition {
     }
   }
 
-  /** See {@link VoteCount#holder()}. */
   VoteCount.@Nullable Holder holder() {
     synchronized (count) {
       return count.holder();
     }
   }
 
-  /** See {@link VoteCount#remainingMillis()}. */
   long remainingMillis() {
     synchronized (count) {
       return count.remainingMillis();

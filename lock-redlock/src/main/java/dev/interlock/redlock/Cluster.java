@@ -115,7 +115,6 @@ final class Cluster implements AutoCloseable {
     return nodes.get(node).name();
   }
 
-  /** Explains the failures of one node. */
   Failures failures(int node) {
     return nodes.get(node).failures();
   }
@@ -125,7 +124,6 @@ final class Cluster implements AutoCloseable {
     return failures;
   }
 
-  /** See {@link NodeConnections#upMillis()}. */
   long upMillis(int node) {
     return nodes.get(node).connections().upMillis();
   }

@@ -123,7 +123,6 @@ final class Listings {
     return replies.get(node) != null;
   }
 
-  /** Returns the number of nodes that have a node recorded. */
   private long countRecords(int node) {
     Reply reply = Objects.requireNonNull(replies.get(node));
     return all().filter(each -> each.listings().stream().anyMatch(is(reply))).count();

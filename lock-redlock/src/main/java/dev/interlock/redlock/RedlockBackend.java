@@ -141,7 +141,6 @@ final class RedlockBackend implements LockBackend {
 
   private final Map<String, Wait> waits = new ConcurrentHashMap<>();
 
-  /** Creates a backend on an open cluster. */
   RedlockBackend(Cluster cluster, RedlockSettings settings, TimeSource time) {
     this.cluster = cluster;
     this.settings = settings;

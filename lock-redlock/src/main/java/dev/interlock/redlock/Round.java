@@ -155,7 +155,6 @@ final class Round {
     return refusal != null ? refusal : new Vote.Refused(text(answer.reply().get(0)));
   }
 
-  /** Whether a reply is an error from the server. */
   static boolean isError(Object reply) {
     return reply instanceof JedisException;
   }

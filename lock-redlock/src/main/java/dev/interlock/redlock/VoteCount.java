@@ -56,7 +56,6 @@ final class VoteCount {
     Arrays.fill(steps, Step.ASKED);
   }
 
-  /** Returns the size of a majority. */
   static int majorityOf(int nodes) {
     return nodes / 2 + 1;
   }

@@ -51,7 +51,6 @@ record LockQueue(List<NodeName> nodes, List<String> foreign, long lastChange) {
     return new LockQueue(nodes, foreign, children.lastChange());
   }
 
-  /** A queue with a single node. */
   static LockQueue ofOne(QueueNode node) {
     return new LockQueue(List.of(node.name()), List.of(), node.token());
   }

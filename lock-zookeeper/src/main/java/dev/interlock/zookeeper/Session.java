@@ -355,7 +355,6 @@ final class Session {
     }
   }
 
-  /** A node that was created. */
   record Created(String path, Stat stat) {}
 
   ReplyFuture<Created> create(String path, byte[] data, List<ACL> access, CreateMode mode) {

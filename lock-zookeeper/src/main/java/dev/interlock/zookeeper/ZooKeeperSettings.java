@@ -78,7 +78,6 @@ public final class ZooKeeperSettings {
     return tickTime == null ? MIN_SESSION_TIMEOUT : tickTime.multipliedBy(TICKS_PER_SESSION);
   }
 
-  /** Describes {@link #minSessionTimeout} in messages. */
   String describeMinSessionTimeout() {
     return (tickTime == null ? "" : "four ticks, which is ")
         + minSessionTimeout().toMillis()

@@ -50,7 +50,6 @@ final class World implements ProgramContext {
   private static final long MAX_LISTENER_TIME = TimeUnit.MINUTES.toNanos(1);
   private static final long MAX_WORLD_TIME = TimeUnit.MINUTES.toNanos(40);
 
-  /** The outcome of a world. */
   record Result(
       @Nullable Failure failure,
       long fingerprint,

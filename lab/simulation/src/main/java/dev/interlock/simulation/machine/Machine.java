@@ -165,7 +165,6 @@ public final class Machine implements Platform {
 
   // --- faults ---------------------------------------------------------------------------------
 
-  /** {@return whether the thread may run now} */
   boolean mayRun(SimThread thread) {
     return runs() && (stoppedInside == null || stoppedInside == thread);
   }

@@ -27,7 +27,6 @@ public final class AttemptRecorder {
     this.emptyAnswers = journal.emptyAnswerCheck;
   }
 
-  /** Sends a request. */
   <R> R ask(Claim claim, Request<R> request) throws InterruptedException {
     return recordOutcome(claim, false, request);
   }

@@ -24,7 +24,6 @@ public final class HistoryCheck {
     this.events = events;
   }
 
-  /** Checks the whole history. */
   void check(boolean outside, boolean undisturbed) {
     HistoryChecker checker =
         outside ? HistoryChecker.outsideFailureModel() : HistoryChecker.withinFailureModel();

@@ -84,7 +84,6 @@ public record StormResult(
     return findings.stream().filter(finding -> finding.rule().startsWith("EXCL")).count();
   }
 
-  /** {@return the number of faults that had a visible effect} */
   long faultsThatTookEffect() {
     return faults.stream().filter(InjectedFault::tookEffect).count();
   }
