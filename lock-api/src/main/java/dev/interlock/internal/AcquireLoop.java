@@ -10,8 +10,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The attempts of one head of the local queue, until the store grants the lock, the deadline passes,
- * or the store has failed for longer than the outage time-out. Used once.
+ * The attempts of one head of the local queue, until the store grants the lock, the deadline
+ * passes, or the store has failed for longer than the outage time-out. Used once.
  */
 abstract class AcquireLoop {
 

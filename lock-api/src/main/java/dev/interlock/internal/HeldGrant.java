@@ -154,8 +154,8 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   /**
-   * Whether another lease may follow one that is being released: not forever, because other
-   * clients wait for the grant as well, and not with little validity left.
+   * Whether another lease may follow one that is being released: not forever, because other clients
+   * wait for the grant as well, and not with little validity left.
    */
   synchronized boolean mayHandOff(LeaseState lease) {
     return lease.mayBeHandedOff()

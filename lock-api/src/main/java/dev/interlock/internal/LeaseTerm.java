@@ -25,7 +25,7 @@ final class LeaseTerm {
   /** Whether the program wants the lease to be renewed in the background. */
   private boolean renewed = true;
 
-  /** Whether renewal has ended because the program abandoned the lease, or the store has ended it. */
+  /** Whether renewal has ended: the program abandoned the lease, or the store has ended it. */
   private boolean renewalStopped;
 
   /** Whether only the client keeps the lease, for its minimum hold. */

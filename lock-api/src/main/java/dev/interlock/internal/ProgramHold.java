@@ -4,8 +4,8 @@ import java.lang.ref.Reference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The hold of the program on a lease: through a handle, which may become unreachable, and
- * sometimes by a thread, which may end. In both cases the program has abandoned the lease.
+ * The hold of the program on a lease: through a handle, which may become unreachable, and sometimes
+ * by a thread, which may end. In both cases the program has abandoned the lease.
  */
 final class ProgramHold {
 

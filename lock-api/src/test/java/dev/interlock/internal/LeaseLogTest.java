@@ -74,7 +74,8 @@ class LeaseLogTest extends EngineFixture {
   @Test
   void aLogThatBlocksDoesNotStopTheTimer() throws Exception {
     blockAt("was never released");
-    Background<Boolean> abandoning = inBackground(() -> engine.lock("abandoned").asLock().tryLock());
+    Background<Boolean> abandoning =
+        inBackground(() -> engine.lock("abandoned").asLock().tryLock());
     assertTrue(abandoning.get());
     abandoning.thread.join();
     Lease lease = engine.lock("a").acquire();

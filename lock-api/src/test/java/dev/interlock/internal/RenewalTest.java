@@ -260,7 +260,8 @@ class RenewalTest extends EngineFixture {
     assertEquals(LossReason.ABANDONED, lost.loss().reason());
     for (int i = 0; i < 50 * CallSites.SAMPLING_INTERVAL; i++) {
       assertNotNull(
-          engine.engine.callSites.sample("a"), "the call site is not recorded although a lease of the name was abandoned");
+          engine.engine.callSites.sample("a"),
+          "the call site is not recorded although a lease of the name was abandoned");
     }
   }
 

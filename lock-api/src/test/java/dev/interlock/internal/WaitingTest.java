@@ -303,7 +303,8 @@ class WaitingTest extends EngineFixture {
     Duration outageTimeout = REQUEST_TIMEOUT.dividedBy(2);
     FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
     Background<Lease> waiter =
-        inBackground(() -> engine.lock("a", options -> options.outageTimeout(outageTimeout)).acquire());
+        inBackground(
+            () -> engine.lock("a", options -> options.outageTimeout(outageTimeout)).acquire());
     gate.awaitArrival();
     assertEquals(outageTimeout, store.attemptTimeout());
     gate.open();

@@ -92,7 +92,8 @@ class OperatorTest {
   void anIncompleteListingShowsTheReadableLocksAndFails() throws Exception {
     try (ZooKeeperEnsemble zookeeper = Testbed.zookeeper().start()) {
       for (String user : List.of("one", "another")) {
-        String own = Interlock.withLongTimeout(zookeeper.uri().replace("//", "//" + user + ":password@"));
+        String own =
+            Interlock.withLongTimeout(zookeeper.uri().replace("//", "//" + user + ":password@"));
         interlock.start("exec", own, user, "--", "sh", "-c", "echo in; read go").out().await("in");
       }
       String one = Interlock.withLongTimeout(zookeeper.uri().replace("//", "//one:password@"));

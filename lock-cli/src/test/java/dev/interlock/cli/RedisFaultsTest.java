@@ -123,8 +123,7 @@ class RedisFaultsTest {
     // A killed server refuses at once, but a busy one may take long to answer.
     String uri = Interlock.withLongTimeout(redis.uri());
     Run candidate =
-        interlock.start(
-            run(uri, "elect", "echo in; read go; exit 5", "--ttl", "2s", "--verbose"));
+        interlock.start(run(uri, "elect", "echo in; read go; exit 5", "--ttl", "2s", "--verbose"));
     candidate.err().await("campaigning");
     Run waiter = interlock.start(run(uri, "exec", "echo in", "--ttl", "2s", "--verbose"));
     waiter.err().await("waiting");

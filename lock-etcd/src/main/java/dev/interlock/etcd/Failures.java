@@ -82,9 +82,9 @@ final class Failures {
   }
 
   /**
-   * Records that the servers have accepted this client. From now on a refused login or TLS handshake
-   * counts as temporary, because passwords and certificates may have changed on one side and not
-   * yet on the other.
+   * Records that the servers have accepted this client. From now on a refused login or TLS
+   * handshake counts as temporary, because passwords and certificates may have changed on one side
+   * and not yet on the other.
    */
   void recordAdmission() {
     admitted = true;
@@ -156,7 +156,8 @@ final class Failures {
               "does not grant the user the rights that locks need, to read and write "
                   + keys
                   + ": "
-                  + message, failure);
+                  + message,
+              failure);
       case UNAUTHENTICATED -> temporary("does not accept the login: " + message, failure);
       case DEADLINE_EXCEEDED -> temporary("no answer in time", failure);
       case UNAVAILABLE -> unavailable(message, failure);

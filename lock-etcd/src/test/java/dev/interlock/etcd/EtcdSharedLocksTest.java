@@ -70,7 +70,10 @@ class EtcdSharedLocksTest {
    * lease is renewed while a test counts requests.
    */
   private static final LockOptions OPTIONS =
-      LONG_TIMEOUT.toBuilder().pollInterval(Duration.ofMinutes(10)).ttl(Duration.ofMinutes(10)).build();
+      LONG_TIMEOUT.toBuilder()
+          .pollInterval(Duration.ofMinutes(10))
+          .ttl(Duration.ofMinutes(10))
+          .build();
 
   private static final LockOptions SHORT_TTL =
       OPTIONS.toBuilder().ttl(Duration.ofSeconds(8)).build();

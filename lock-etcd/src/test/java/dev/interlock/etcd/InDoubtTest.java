@@ -80,7 +80,8 @@ class InDoubtTest {
   @Test
   void aLostAnswerLosesNoLease() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
-        LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), Backends.LONG_TIMEOUT)) {
+        LockClient client =
+            LockClient.open("etcd://127.0.0.1:" + proxy.port(), Backends.LONG_TIMEOUT)) {
       EnumSet<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
       for (int bytes = 0; bytes <= 900; bytes += 30) {
         for (boolean autoRenew : List.of(true, false)) {

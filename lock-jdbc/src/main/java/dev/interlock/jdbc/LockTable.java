@@ -24,7 +24,8 @@ final class LockTable {
 
   static final int MAX_PURGED = 256;
 
-  // Longer than it takes to notify a waiter of a release and to answer its request, and than its poll
+  // Longer than it takes to notify a waiter of a release and to answer its request, and than its
+  // poll
   // interval.
   static final long MIN_RESERVATION_MICROS = 300_000;
   // Waiters should be served within a second.
@@ -54,7 +55,8 @@ final class LockTable {
 
   /**
    * Returns the time for which to reserve a lock for a client, in microseconds. It grows with the
-   * time that the client has waited, because the client may have been too slow for earlier reservations.
+   * time that the client has waited, because the client may have been too slow for earlier
+   * reservations.
    */
   static long reservation(long waited) {
     return Math.max(

@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Claims of the same weight wait as one party. A claim is refused if another party has waited
  * for longer and could not be granted beside it. The party loses this precedence when one of its
  * claims is granted and another would find no room. If there is room for more, as for readers, it
- * loses the precedence a short time later. So no later reader overtakes a writer, and each party overtakes another at
- * most once.
+ * loses the precedence a short time later. So no later reader overtakes a writer, and each party
+ * overtakes another at most once.
  *
  * <p>A release makes a reservation for the client of a party that has waited longest. A reservation
  * is a hold without a claim, which soon ends unless that client comes.
@@ -97,7 +97,12 @@ final class SharedHolds {
    * @throws IllegalArgumentException if it is anything else
    */
   static SharedHolds read(
-      LockKind kind, int capacity, boolean revoked, String content, long precedenceMicros, long now) {
+      LockKind kind,
+      int capacity,
+      boolean revoked,
+      String content,
+      long precedenceMicros,
+      long now) {
     SharedHolds state = new SharedHolds(kind, capacity, precedenceMicros, now);
     for (String line : content.split("\n", -1)) {
       if (!line.isEmpty()) {
@@ -241,9 +246,7 @@ final class SharedHolds {
     return null;
   }
 
-  /**
-   * Returns the earliest end of the parties that precede a claim; null if there are none.
-   */
+  /** Returns the earliest end of the parties that precede a claim; null if there are none. */
   private @Nullable Long earliestPrecedingEnd(int weight, long used, @Nullable Party own) {
     Long first = null;
     for (Party other : parties) {

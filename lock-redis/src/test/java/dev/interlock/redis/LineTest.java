@@ -125,7 +125,8 @@ class LineTest {
     assertTrue(holder.release(held, soon()));
     String place = redis.call("HGET", LINE, id).toString();
     assertTrue(
-        place.matches(".*:[1-9]\\d*:300"), () -> "it came last, but the lock is reserved for it: " + place);
+        place.matches(".*:[1-9]\\d*:300"),
+        () -> "it came last, but the lock is reserved for it: " + place);
   }
 
   @Test

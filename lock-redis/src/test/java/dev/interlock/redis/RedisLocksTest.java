@@ -58,7 +58,8 @@ class RedisLocksTest {
   void aClientWorksThroughTheUsersJedisAndLeavesItOpen() throws Exception {
     try (RedisClient jedis = client(new ConnectionPoolConfig(), 20_000)) {
       try (LockClient locks =
-              RedisLocks.using(jedis, RedisSettings.builder().namespace("mine").build(), LONG_TIMEOUT);
+              RedisLocks.using(
+                  jedis, RedisSettings.builder().namespace("mine").build(), LONG_TIMEOUT);
           Lease lease = locks.lock("job").acquire()) {
         assertEquals(lease.fencingToken() / 64, Long.parseLong(jedis.get("mine:{job}:fence")));
         assertTrue(locks.lock("job").tryAcquire().isEmpty());

@@ -357,7 +357,8 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     List<NodeStatus> changed = new ArrayList<>(statuses);
     int blank = (int) changed.stream().filter(each -> each.is(Kind.BLANK)).count();
     int silent = (int) changed.stream().filter(each -> each.is(Kind.UNREACHABLE)).count();
-    boolean isNew = blank >= VoteCount.majorityOf(changed.size()) && blank + silent == changed.size();
+    boolean isNew =
+        blank >= VoteCount.majorityOf(changed.size()) && blank + silent == changed.size();
     if (isNew && !rules.contains(Rule.FOUNDED_BY_ALL)) {
       changed.replaceAll(
           each -> each.is(Kind.UNREACHABLE) ? new NodeStatus(Kind.BLANK, "silent", 0, 0) : each);

@@ -143,7 +143,8 @@ final class Session {
   /**
    * Whether the time-out has changed. Client and server negotiate it with each connection. A change
    * voids every earlier validity: with a shorter time-out the leader may end the session earlier.
-   * With a longer one it may do so, too, if it last heard from the client through the former server.
+   * With a longer one it may do so, too, if it last heard from the client through the former
+   * server.
    */
   boolean isTimeoutChanged() {
     int millis = driver.getSessionTimeout(); // 0 after the session's end
@@ -448,9 +449,9 @@ final class Session {
   }
 
   /**
-   * Ends a watch, even while there is no connection. Does not block. Asks the driver to
-   * remove all watchers of the path: to remove a single one, the driver would first ask the server
-   * whether the watch exists.
+   * Ends a watch, even while there is no connection. Does not block. Asks the driver to remove all
+   * watchers of the path: to remove a single one, the driver would first ask the server whether the
+   * watch exists.
    */
   void unwatch(String path, Watcher watcher, WatcherType type) {
     watches.end(

@@ -91,7 +91,8 @@ final class PeersCommand implements Callable<Integer> {
 
   private boolean measure(Store store, PeersReport report) throws InterruptedException {
     try (Deployment deployment = store.start()) {
-      Section section = new Section(store.title(), deployment.version() + ", " + deployment.source());
+      Section section =
+          new Section(store.title(), deployment.version() + ", " + deployment.source());
       report.add(section);
       try {
         store.measure(new Bench(deployment, profile(), section, System.err));

@@ -31,8 +31,8 @@ import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
  * <p>Servers listen on 127.0.0.1 only, on free ports, and keep their files below the temporary
  * directory. They end with {@code close()}, with the JVM, and also when the JVM is killed.
  *
- * <p>Sources of servers are tried in the order of {@link ServerSource}. Settings are system properties
- * ({@code interlock.redis.uri}) or environment variables ({@code INTERLOCK_REDIS_URI}).
+ * <p>Sources of servers are tried in the order of {@link ServerSource}. Settings are system
+ * properties ({@code interlock.redis.uri}) or environment variables ({@code INTERLOCK_REDIS_URI}).
  */
 public final class Testbed {
   private Testbed() {}

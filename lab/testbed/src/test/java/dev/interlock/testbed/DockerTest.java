@@ -48,7 +48,8 @@ class DockerTest {
     NoServerException e =
         assertThrows(
             NoServerException.class,
-            () -> Testbed.redis().using(ServerSource.DOCKER).config("no-such-directive yes").start());
+            () ->
+                Testbed.redis().using(ServerSource.DOCKER).config("no-such-directive yes").start());
     assertTrue(e.getMessage().contains("no-such-directive"), e.getMessage());
   }
 
@@ -79,7 +80,8 @@ class DockerTest {
     System.setProperty("interlock.redis.image", "localhost:1/no/such:image");
     try {
       NoServerException e =
-          assertThrows(NoServerException.class, () -> Testbed.redis().using(ServerSource.DOCKER).start());
+          assertThrows(
+              NoServerException.class, () -> Testbed.redis().using(ServerSource.DOCKER).start());
       assertTrue(e.getMessage().contains("localhost:1/no/such:image"), e.getMessage());
     } finally {
       System.clearProperty("interlock.redis.image");

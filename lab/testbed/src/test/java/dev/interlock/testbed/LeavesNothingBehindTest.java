@@ -76,7 +76,10 @@ class LeavesNothingBehindTest {
           assertThrows(
               NoServerException.class,
               () ->
-                  Testbed.redis().using(ServerSource.BINARY).config("port " + other.getLocalPort()).start());
+                  Testbed.redis()
+                      .using(ServerSource.BINARY)
+                      .config("port " + other.getLocalPort())
+                      .start());
       assertTrue(
           e.getSuppressed()[0] instanceof BindConflictException, "what was met is told: " + e);
     }

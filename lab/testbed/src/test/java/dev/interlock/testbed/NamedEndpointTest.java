@@ -43,7 +43,8 @@ class NamedEndpointTest {
 
   @Test
   void isUsedBeforeAllOtherWays() throws IOException {
-    try (RedisServer users = Testbed.redis().using(ServerSource.BINARY).password("secret").start()) {
+    try (RedisServer users =
+        Testbed.redis().using(ServerSource.BINARY).password("secret").start()) {
       System.setProperty("interlock.redis.uri", users.uri());
       try (RedisServer redis = Testbed.redis().start()) {
         assertEquals(users.uri(), redis.uri());
@@ -80,7 +81,8 @@ class NamedEndpointTest {
   void isPassedOverWhenFaultsOrSettingsAreWanted() {
     try (RedisServer users = Testbed.redis().using(ServerSource.BINARY).start()) {
       System.setProperty("interlock.redis.uri", users.uri());
-      try (RedisServer ours = Testbed.redis().using(ServerSource.ENDPOINT, ServerSource.BINARY).forFaults().start()) {
+      try (RedisServer ours =
+          Testbed.redis().using(ServerSource.ENDPOINT, ServerSource.BINARY).forFaults().start()) {
         assertTrue(ours.acceptsFaults());
       }
       try (RedisServer ours =
@@ -138,7 +140,8 @@ class NamedEndpointTest {
       System.setProperty("interlock.zookeeper.uri", users.uri());
       expectUsed(users, Testbed.zookeeper().start());
     }
-    try (EtcdCluster users = Testbed.etcd().using(ServerSource.BINARY).tls().password("secret").start()) {
+    try (EtcdCluster users =
+        Testbed.etcd().using(ServerSource.BINARY).tls().password("secret").start()) {
       System.setProperty("interlock.etcd.uri", users.uri());
       expectUsed(users, Testbed.etcd().start());
     }

@@ -265,8 +265,7 @@ public final class Subscriber implements AutoCloseable {
                 chore.run();
               } catch (RuntimeException e) {
                 log.error(
-                    "the listener to releases failed, because of a bug; waiters poll instead",
-                    e);
+                    "the listener to releases failed, because of a bug; waiters poll instead", e);
               }
             },
             millis,

@@ -326,7 +326,8 @@ public abstract class ElectionRules extends RuleTest {
     first.release();
     Lease leadership = within(waiting, "nobody leads after a leader has resigned");
     observed.await("the second leader", "an observer was not called with the next leader");
-    later.await("the second leader", "a listener that had thrown was not called with the next leader");
+    later.await(
+        "the second leader", "a listener that had thrown was not called with the next leader");
     assertTrue(observer.leases().isEmpty(), "a client that only observes has a lease");
     assertTrue(
         answer(() -> observer.admin().inspect(name)).waiters().isEmpty(),

@@ -756,7 +756,8 @@ public abstract class LeaseRules extends RuleTest {
   // --- LEASE-09, LEASE-10 ---
 
   /**
-   * Acquires a lock, abandons the lease, and returns the reason of the loss that the client reports.
+   * Acquires a lock, abandons the lease, and returns the reason of the loss that the client
+   * reports.
    */
   static final class Forget implements RemoteTask {
     @Override

@@ -73,7 +73,8 @@ abstract class AlteredClaims extends ForwardingQueue {
     Grant grant = granted.grant();
     long sentAt = grant.validUntil() - grant.effectiveTtl().toNanos();
     long validUntil = sentAt + claim.ttl().toNanos();
-    return new Attempt.Granted(received(Grant.expiring(claim, grant.token(), validUntil, claim.ttl())));
+    return new Attempt.Granted(
+        received(Grant.expiring(claim, grant.token(), validUntil, claim.ttl())));
   }
 
   @Override

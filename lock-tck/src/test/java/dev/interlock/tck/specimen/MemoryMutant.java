@@ -139,7 +139,8 @@ class MemoryMutant implements Harness {
             context ->
                 backendFault.open(
                     context,
-                    opened -> (QueueingBackend) new MemoryProvider().open(LockUri.parse(uri), opened)),
+                    opened ->
+                        (QueueingBackend) new MemoryProvider().open(LockUri.parse(uri), opened)),
             options,
             time),
         time);

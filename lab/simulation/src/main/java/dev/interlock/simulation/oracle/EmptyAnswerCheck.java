@@ -12,8 +12,8 @@ import java.util.Map;
 
 /**
  * Checks that an attempt without a lease had a reason: the client itself held the name or waited in
- * the store's queue for it, or the store had answered that the name was held. A failure of
- * the store is not a reason.
+ * the store's queue for it, or the store had answered that the name was held. A failure of the
+ * store is not a reason.
  */
 public final class EmptyAnswerCheck {
 

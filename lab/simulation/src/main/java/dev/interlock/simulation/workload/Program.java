@@ -407,8 +407,7 @@ public final class Program implements Runnable {
           throw e;
         } finally {
           recordEndOfWait(op);
-          requireInTime(
-              "WAIT-02", "tryAcquire(t)", from, op.timeout() + extraTime + renewalTime());
+          requireInTime("WAIT-02", "tryAcquire(t)", from, op.timeout() + extraTime + renewalTime());
         }
       }
       case ASYNC -> {

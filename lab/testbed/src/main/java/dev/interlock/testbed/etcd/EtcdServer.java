@@ -39,7 +39,11 @@ public final class EtcdServer extends DisposableServer {
   private final EtcdEndpoint peer;
 
   private EtcdServer(
-      EtcdConfig.Member member, String source, EtcdEndpoint client, EtcdEndpoint peer, Parts parts) {
+      EtcdConfig.Member member,
+      String source,
+      EtcdEndpoint client,
+      EtcdEndpoint peer,
+      Parts parts) {
     super(member.name(), "127.0.0.1", member.client(), source, peer::ready, parts);
     this.endpoint = client;
     this.peer = peer;

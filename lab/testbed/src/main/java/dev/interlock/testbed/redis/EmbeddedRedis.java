@@ -60,7 +60,8 @@ final class EmbeddedRedis implements Installation {
   @Override
   public ServerProcess process(Workspace workspace, Path directory, List<String> arguments) {
     // The embedded Redis needs OpenSSL, which minimal systems lack.
-    return new BinaryInstallation(source(), program(workspace), BinaryInstallation.unpackedLibraries())
+    return new BinaryInstallation(
+            source(), program(workspace), BinaryInstallation.unpackedLibraries())
         .process(workspace, directory, arguments);
   }
 

@@ -2,8 +2,8 @@ package dev.interlock.testbed.redis;
 
 import dev.interlock.testbed.install.UnsuitableSourceException;
 import dev.interlock.testbed.server.EndpointUri;
-import dev.interlock.testbed.server.Servers;
 import dev.interlock.testbed.server.ServerSource;
+import dev.interlock.testbed.server.Servers;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -45,9 +45,9 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
   }
 
   /**
-   * Tries only these sources, in this order. The default is all of {@link ServerSource} in their order, or
-   * those that the setting {@code INTERLOCK_WAYS} (or the system property {@code interlock.ways})
-   * lists, separated by commas.
+   * Tries only these sources, in this order. The default is all of {@link ServerSource} in their
+   * order, or those that the setting {@code INTERLOCK_WAYS} (or the system property {@code
+   * interlock.ways}) lists, separated by commas.
    */
   public final B using(ServerSource first, ServerSource... others) {
     sources = Stream.concat(Stream.of(first), Stream.of(others)).toList();
@@ -79,8 +79,9 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
   }
 
   /**
-   * Starts the servers, and waits until they answer. Logs the source and the servers' version at info,
-   * once for each kind. If the user names an endpoint that does not answer, no other source is tried.
+   * Starts the servers, and waits until they answer. Logs the source and the servers' version at
+   * info, once for each kind. If the user names an endpoint that does not answer, no other source
+   * is tried.
    *
    * @throws NoServerException if none of the sources worked; the message lists the reasons
    */

@@ -32,7 +32,8 @@ record ZooKeeperInstallation(Installation program, Function<Path, List<String>> 
    *
    * @param flags options of the server's JVM, which only an embedded server accepts
    */
-  static ZooKeeperInstallation find(ServerSource source, List<String> flags) throws UnsuitableSourceException {
+  static ZooKeeperInstallation find(ServerSource source, List<String> flags)
+      throws UnsuitableSourceException {
     if (source != ServerSource.EMBEDDED && !flags.isEmpty()) {
       throw new UnsuitableSourceException("only an embedded server accepts options of its JVM");
     }
@@ -62,7 +63,8 @@ record ZooKeeperInstallation(Installation program, Function<Path, List<String>> 
    * {@return the server from Maven Central, in a JVM of its own, so that it can be paused and
    * killed}
    */
-  private static ZooKeeperInstallation embedded(List<String> flags) throws UnsuitableSourceException {
+  private static ZooKeeperInstallation embedded(List<String> flags)
+      throws UnsuitableSourceException {
     if (!LocalProcess.isSupported()) {
       throw new UnsuitableSourceException("local processes need the signals of a POSIX system");
     }

@@ -82,7 +82,8 @@ class RedisServerTest {
 
   @Test
   void thePasswordIsAskedForAndToldOnlyByTheUri() throws IOException {
-    try (RedisServer redis = Testbed.redis().using(ServerSource.BINARY).password("sec\"ret/@ \\").start()) {
+    try (RedisServer redis =
+        Testbed.redis().using(ServerSource.BINARY).password("sec\"ret/@ \\").start()) {
       assertEquals("PONG", redis.call("PING"));
       assertEquals("sec\"ret/@ \\", endpoint(redis.uri()).password());
       assertFalse(redis.toString().contains("ret"), redis.toString());
@@ -98,7 +99,8 @@ class RedisServerTest {
     NoServerException e =
         assertThrows(
             NoServerException.class,
-            () -> Testbed.redis().using(ServerSource.BINARY).config("no-such-directive yes").start());
+            () ->
+                Testbed.redis().using(ServerSource.BINARY).config("no-such-directive yes").start());
     assertTrue(e.getMessage().contains("no-such-directive"), e.getMessage());
   }
 
@@ -119,7 +121,8 @@ class RedisServerTest {
 
   @Test
   void aServerWithTlsSpeaksNothingElse() throws IOException {
-    try (RedisServer redis = Testbed.redis().using(ServerSource.BINARY).tls().password("secret").start()) {
+    try (RedisServer redis =
+        Testbed.redis().using(ServerSource.BINARY).tls().password("secret").start()) {
       assertTrue(redis.uri().startsWith("rediss://:secret@127.0.0.1:"), redis.toString());
       assertTrue(Files.exists(redis.caCertificate().orElseThrow()));
       assertEquals("PONG", endpoint(redis.uri()).call("PING"));

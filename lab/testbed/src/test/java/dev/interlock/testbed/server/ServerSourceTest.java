@@ -23,7 +23,8 @@ class ServerSourceTest {
     System.setProperty("interlock.redis.binary", "/no/such/program");
     NoServerException e =
         assertThrows(
-            NoServerException.class, () -> Testbed.redis().using(ServerSource.ENDPOINT, ServerSource.BINARY).start());
+            NoServerException.class,
+            () -> Testbed.redis().using(ServerSource.ENDPOINT, ServerSource.BINARY).start());
     assertEquals(
         List.of(
             "no Redis available",
@@ -35,7 +36,8 @@ class ServerSourceTest {
   @Test
   void thereIsNoEmbeddedEtcd() {
     NoServerException e =
-        assertThrows(NoServerException.class, () -> Testbed.etcd().using(ServerSource.EMBEDDED).start());
+        assertThrows(
+            NoServerException.class, () -> Testbed.etcd().using(ServerSource.EMBEDDED).start());
     assertTrue(e.getMessage().contains("no embedded etcd"), e.getMessage());
   }
 

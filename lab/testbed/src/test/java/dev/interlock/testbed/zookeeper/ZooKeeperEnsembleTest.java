@@ -193,7 +193,8 @@ class ZooKeeperEnsembleTest {
     NoServerException e =
         assertThrows(
             NoServerException.class,
-            () -> Testbed.zookeeper().using(ServerSource.EMBEDDED).config("initLimit=many").start());
+            () ->
+                Testbed.zookeeper().using(ServerSource.EMBEDDED).config("initLimit=many").start());
     assertTrue(e.getMessage().contains("NumberFormatException"), e.getMessage());
   }
 
