@@ -24,9 +24,7 @@ final class LockTable {
 
   static final int MAX_PURGED = 256;
 
-  // Longer than it takes to notify a waiter of a release and to answer its request, and than its
-  // poll
-  // interval.
+  // Longer than a waiter takes to be notified of a release and to ask, and than its poll interval.
   static final long MIN_RESERVATION_MICROS = 300_000;
   // Waiters should be served within a second.
   static final long MAX_RESERVATION_MICROS = 900_000;

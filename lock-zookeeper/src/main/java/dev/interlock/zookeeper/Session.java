@@ -450,7 +450,7 @@ final class Session {
 
   /**
    * Ends a watch, even while there is no connection. Does not block. Asks the driver to remove all
-   * watchers of the path: to remove a single one, the driver would first ask the server whether the
+   * watchers of the path: to remove a single one, the driver would only ask the server whether the
    * watch exists.
    */
   void unwatch(String path, Watcher watcher, WatcherType type) {
