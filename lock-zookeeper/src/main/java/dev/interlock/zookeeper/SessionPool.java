@@ -42,8 +42,8 @@ final class SessionPool {
    *
    * @param next begins another session without waiting for a connection; null if there is only the
    *     program's framework
-   * @param delayed the scheduler of the sessions; closed with them, unless the sessions outlive this
-   *     pool
+   * @param delayed the scheduler of the sessions; closed with them, unless the sessions outlive
+   *     this pool
    */
   SessionPool(
       Sessions first, @Nullable Supplier<Sessions> next, DelayedTasks delayed, Failures failures) {
