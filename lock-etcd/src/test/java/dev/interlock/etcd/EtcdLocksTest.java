@@ -76,7 +76,7 @@ class EtcdLocksTest {
       assertTrue(others.lock("own").tryAcquire(Eventually.LIMIT).isPresent());
     }
     assertFalse(lease.isHeld());
-    assertEquals(0, own.getKVClient().get(KEY).get().getCount());
+    assertEquals(0, own.getKVClient().get(LockKeys.bytes("nothing")).get().getCount());
   }
 
   @Test
