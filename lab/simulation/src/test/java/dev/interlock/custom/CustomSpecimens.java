@@ -63,7 +63,7 @@ final class CustomSpecimens {
       both | failure taken for a free lock | FAULT-04 | whether inspection showed the lock as held
       plain | scripts loaded once | FAULT-02 | NOSCRIPT
       both | forgetting that asks the store | LOSS-02 | not all losses were reported
-      both | connections left open | REL-05 | a closed client keeps connections open
+      both | connections left open | REL-05 | a closed client keeps some of its
       both | close that frees the holder's locks | EXCL-03 | the successor's lock was freed
       both | remaining time constant | ADMIN-01 | the time left was shown as
       plain | remaining time in seconds | ADMIN-01 | shorter than the lease is valid
