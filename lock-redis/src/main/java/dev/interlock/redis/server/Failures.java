@@ -50,8 +50,6 @@ public final class Failures {
   private static final Set<String> OUT_OF_SERVICE =
       Set.of("READONLY", "MASTERDOWN", "LOADING", "NOREPLICAS", "CLUSTERDOWN");
 
-  private static final Set<String> UNABLE_FOR_NOW = Set.of("BUSY", "OOM", "MISCONF", "TRYAGAIN");
-
   private static final String FORMAT = "format ";
 
   private static final String REFUSED_LOGIN = "refuses the user or the password";
@@ -381,17 +379,6 @@ public final class Failures {
    */
   public static boolean isOutOfService(JedisDataException e) {
     return e.getMessage() != null && OUT_OF_SERVICE.contains(code(e.getMessage()));
-  }
-
-  /**
-   * {@return whether the server may execute the same command a little later, because its present
-   * state forbids that}
-   *
-   * @param e the server's reply
-   */
-  public static boolean mayPass(JedisDataException e) {
-    return isOutOfService(e)
-        || (e.getMessage() != null && UNABLE_FOR_NOW.contains(code(e.getMessage())));
   }
 
   private static String code(String message) {

@@ -13,7 +13,6 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -100,14 +99,9 @@ final class Pipeline {
   /** Releases that could not be delivered. */
   private final Map<Object, Request> undelivered = new LinkedHashMap<>();
 
-  /** The ids of those that the server refused over this connection, for example while it loads. */
-  private final Set<Object> refused = new LinkedHashSet<>();
-
   private long usedAt;
   private long lastReplyAt = System.nanoTime();
   private long pause = MIN_PAUSE;
-
-  /** The earliest time to connect again, or to repeat the refused releases. */
   private long nextTry = System.nanoTime();
 
   Pipeline(Pipelines all, String name, Server server, Duration timeout) {
@@ -189,7 +183,6 @@ final class Pipeline {
         checkTimeouts();
       }
       if (transport != null) {
-        repeatRefused();
         send(transport);
       }
       if (transport == null) {
@@ -206,8 +199,7 @@ final class Pipeline {
     long now = System.nanoTime();
     Sent oldest = inFlight.peek();
     if (transport != null) {
-      long due = oldest == null ? usedAt + MAX_IDLE - now : timeoutStart(oldest) + timeout - now;
-      return refused.isEmpty() ? due : Math.min(due, nextTry - now);
+      return oldest == null ? usedAt + MAX_IDLE - now : timeoutStart(oldest) + timeout - now;
     }
     return !isConnecting && shouldConnect() ? nextTry - now : MAX_IDLE;
   }
@@ -281,7 +273,6 @@ final class Pipeline {
       usedAt = System.nanoTime();
       problem = null;
       pause = MIN_PAUSE;
-      refused.clear();
       Set<Request> first = new LinkedHashSet<>(undelivered.values());
       first.addAll(toRepeat);
       toRepeat.clear();
@@ -363,13 +354,6 @@ final class Pipeline {
     }
   }
 
-  private void repeatRefused() {
-    if (!refused.isEmpty() && nextTry - System.nanoTime() <= 0) {
-      refused.stream().map(undelivered::get).filter(Objects::nonNull).forEach(toRepeat::add);
-      refused.clear();
-    }
-  }
-
   /** Returns the call to send, or null if the request must not be sent. */
   private @Nullable ScriptCall prepare(Request request) {
     if (request.sendBefore().hasPassed()) {
@@ -428,14 +412,7 @@ final class Pipeline {
 
   private void answer(Request request, Object reply) {
     forgetRelease(request);
-    if (reply instanceof JedisDataException error) {
-      isRetired |= server.isUnusableAfter(error);
-      if (request.releaseId() != null && Failures.mayPass(error)) {
-        keepRelease(request);
-        refused.add(request.releaseId());
-        nextTry = System.nanoTime() + MAX_PAUSE;
-      }
-    }
+    isRetired |= reply instanceof JedisDataException error && server.isUnusableAfter(error);
     try {
       request.complete(reply);
     } catch (RuntimeException | Error e) {

@@ -32,7 +32,6 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
  * Requests are sent, and replies read, by a caller that leads or by the thread of the pipelines.
@@ -434,20 +433,6 @@ class PipelinesTest {
     Eventually.holds("failed", () -> release.reply instanceof RuntimeException);
     node.restart();
     assertEquals(port, node.port());
-    Eventually.holds("delivered", release::isAnswered);
-  }
-
-  /** A server that loads its data answers, too, and a release must not end with that. */
-  @Test
-  void aReleaseThatTheServerRefusedForNowIsDeliveredLater() throws Exception {
-    RedisServer node = nodes.get(0);
-    node.call("CONFIG", "SET", "replica-serve-stale-data", "no");
-    node.demote();
-    Ask release = new Ask("release", new WakeUp(TimeSource.system()));
-    release.isRelease = true;
-    pipelines.send(0, release);
-    Eventually.holds("refused", () -> release.reply instanceof JedisDataException);
-    node.promote();
     Eventually.holds("delivered", release::isAnswered);
   }
 
