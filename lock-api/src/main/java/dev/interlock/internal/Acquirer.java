@@ -99,7 +99,7 @@ final class Acquirer {
     try {
       holdings.promoteNext(lease.name());
     } catch (Throwable e) {
-      Timer.logFailure("promoting the next head", e);
+      Timer.logFailure("promoting the next waiter", e);
     }
   }
 

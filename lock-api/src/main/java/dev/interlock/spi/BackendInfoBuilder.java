@@ -136,7 +136,7 @@ public final class BackendInfoBuilder {
         capabilities,
         granularity,
         minTtl,
-        new Promises(Collections.unmodifiableMap(new EnumMap<>(guarantees))));
+        new Guarantees(Collections.unmodifiableMap(new EnumMap<>(guarantees))));
   }
 
   private record Info(
@@ -148,7 +148,7 @@ public final class BackendInfoBuilder {
       FailureModel failureModel)
       implements BackendInfo {}
 
-  private record Promises(Map<Fault, Guarantee> table) implements FailureModel {
+  private record Guarantees(Map<Fault, Guarantee> table) implements FailureModel {
     @Override
     public String toString() {
       return table.toString();

@@ -18,6 +18,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 /** Connects to one node, and identifies its server process. */
 final class NodeConnections implements Server {
 
+  private static final Pattern LOADING = Pattern.compile("(?m)^loading:1");
   private static final Pattern RUN = Pattern.compile("(?m)^run_id:(\\w+)");
   private static final Pattern UPTIME = Pattern.compile("(?m)^uptime_in_seconds:(-?\\d+)");
   private static final Pattern ROLE = Pattern.compile("(?m)^role:(\\w+)");
@@ -99,11 +100,16 @@ final class NodeConnections implements Server {
     connection.setSoTimeout(timeoutMillis);
     connection.sendCommand(Command.INFO, "server");
     connection.sendCommand(Command.INFO, "replication");
-    List<Object> replies = connection.getMany(2);
+    connection.sendCommand(Command.INFO, "persistence");
+    List<Object> replies = connection.getMany(3);
     for (Object reply : replies) {
       if (reply instanceof JedisDataException refusal) {
         throw refusal;
       }
+    }
+    // It would answer a release, too, but with an error, and the lock would stay until its TTL.
+    if (LOADING.matcher(new String((byte[]) replies.get(2), UTF_8)).find()) {
+      throw new JedisDataException("LOADING according to INFO");
     }
     String server = new String((byte[]) replies.get(0), UTF_8);
     String mode = field(MODE, server);

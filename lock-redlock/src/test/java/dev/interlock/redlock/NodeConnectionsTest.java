@@ -10,10 +10,13 @@ import dev.interlock.redis.server.Failures;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.commands.ProtocolCommand;
+import redis.clients.jedis.exceptions.JedisDataException;
 
 /** Servers of several vendors are identified by INFO. */
 class NodeConnectionsTest {
@@ -37,9 +40,22 @@ class NodeConnectionsTest {
     assertTrue(message.contains("runs in mode cluster"), message);
   }
 
+  @Test
+  void aServerThatLoadsItsDataIsNotConnectedToYet() {
+    String message =
+        assertThrows(
+                JedisDataException.class, () -> introduce(REDIS + "standalone", "loading:1\r\n"))
+            .getMessage();
+    assertTrue(message.startsWith("LOADING"), message);
+  }
+
   private static String introduce(String server) {
+    return introduce(server, "loading:0\r\n");
+  }
+
+  private static String introduce(String server, String persistence) {
     Connection connection =
-        new Answering(server + "\r\nrun_id:736f3853ac38\r\nuptime_in_seconds:1");
+        new Answering(server + "\r\nrun_id:736f3853ac38\r\nuptime_in_seconds:1", persistence);
     return new NodeConnections(
             "a",
             () -> connection,
@@ -53,10 +69,13 @@ class NodeConnectionsTest {
 
   /** Answers INFO without a server. */
   private static final class Answering extends Connection {
-    private final String answer;
+    private final List<Object> answers;
 
-    Answering(String answer) {
-      this.answer = answer;
+    Answering(String server, String persistence) {
+      answers =
+          Stream.of(server, "role:master\r\n", persistence)
+              .<Object>map(answer -> answer.getBytes(UTF_8))
+              .toList();
     }
 
     @Override
@@ -72,7 +91,7 @@ class NodeConnectionsTest {
 
     @Override
     public List<Object> getMany(int count) {
-      return List.of(answer.getBytes(UTF_8), "role:master\r\n".getBytes(UTF_8));
+      return answers.subList(0, count);
     }
   }
 }

@@ -3,7 +3,7 @@
  * {@code interlock compare}, and developers of Interlock as {@code tools/bench}.
  *
  * <p>Start at {@link dev.interlock.compare.Comparison}. A backend takes part by being on the class
- * path; a {@link dev.interlock.report.ServerSource} gives it a server of its own, and a {@link
+ * path; a {@link dev.interlock.report.ServerProvider} gives it a server of its own, and a {@link
  * dev.interlock.compare.baseline.BareDriver} gives it a baseline. {@code tools/bench} starts at
  * {@link dev.interlock.compare.BenchCommand}; it measures the targets for each {@link
  * dev.interlock.compare.Store}, and the locks of other libraries.

@@ -176,8 +176,13 @@ final class PeersPage {
                 byOperation.computeIfAbsent(operation, o -> new ArrayList<>()).add(result);
               }
             });
-    text.append("\n## Not offered\n\n| missing operation, or other reason | locks |");
-    text.append(" rules that could not be tested fully |\n|---|---|---|\n");
+    text.append("\n## Not offered\n\n");
+    text.append(
+        "Each row names the locks and the rules of the cells \"not offered\" with this reason. ");
+    text.append(
+        "Not each of these locks left each of these rules untested, and others may lack the ");
+    text.append("operation, too.\n\n| missing operation, or other reason | locks | rules |");
+    text.append("\n|---|---|---|\n");
     byOperation.forEach(
         (operation, results) -> {
           Stream<String> ids = results.stream().map(result -> result.rule.id()).distinct();

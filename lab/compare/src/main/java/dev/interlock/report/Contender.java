@@ -32,7 +32,7 @@ public record Contender(
     String backend,
     String durability,
     @Nullable String uri,
-    ServerSource.@Nullable Offer servers) {
+    ServerProvider.@Nullable Offer servers) {
 
   private static final String UNKNOWN_DURABILITY = "as its owner has configured it; not known";
   private static final String IN_MEMORY = "nothing: locks live in the process";
@@ -70,9 +70,9 @@ public record Contender(
   }
 
   /**
-   * {@return the backends on the class path: those for which a {@link ServerSource} offers servers,
-   * and the others with their example URI} A backend without servers, from a package whose other
-   * backends have servers, takes part only if it is named.
+   * {@return the backends on the class path: those for which a {@link ServerProvider} offers
+   * servers, and the others with their example URI} A backend without servers, from a package whose
+   * other backends have servers, takes part only if it is named.
    *
    * @param clusters whether to include larger deployments
    * @param wanted the names of contenders, backends or schemes; empty for all
@@ -84,7 +84,7 @@ public record Contender(
     Set<String> backendsSeen = new HashSet<>();
     Set<String> offeredPackages = new HashSet<>();
     for (LockProvider provider : LockProviders.find().usable()) {
-      for (ServerSource.Offer offer : offers()) {
+      for (ServerProvider.Offer offer : offers()) {
         if (provider.schemes().contains(offer.scheme())) {
           String backend = provider.describe(offer.scheme()).name();
           backendsSeen.add(backend);
@@ -92,7 +92,7 @@ public record Contender(
           Contender contender =
               new Contender(offer.name(), offer.scheme(), backend, offer.durability(), null, offer);
           all.add(contender);
-          if (clusters || offer.size() == ServerSource.Size.USUAL) {
+          if (clusters || offer.size() == ServerProvider.Size.USUAL) {
             defaults.add(contender);
           }
         }
@@ -180,8 +180,8 @@ public record Contender(
     return numbered;
   }
 
-  private static List<ServerSource.Offer> offers() {
-    return ServiceLoader.load(ServerSource.class).stream()
+  private static List<ServerProvider.Offer> offers() {
+    return ServiceLoader.load(ServerProvider.class).stream()
         .flatMap(provider -> provider.get().offers().stream())
         .toList();
   }

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /** Offers the servers of the testbed. */
-public final class TestbedServers implements ServerSource {
+public final class TestbedServers implements ServerProvider {
   private static final String REDIS_DURABILITY =
       "append-only file, forced to disk by the system only: the default of the testbed";
   private static final String FORCED_LOG = "log forced to disk before every answer";

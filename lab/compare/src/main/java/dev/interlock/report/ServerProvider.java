@@ -9,7 +9,7 @@ import java.util.function.Supplier;
  * java.util.ServiceLoader} and need a public constructor without parameters. A third party can
  * provide one in the jar of its backend.
  */
-public interface ServerSource {
+public interface ServerProvider {
 
   /** {@return the deployments that can be started} */
   List<Offer> offers();
