@@ -233,9 +233,12 @@ class EtcdLocksTest {
   @Test
   void anUnusedSessionIsEnded() throws Exception {
     try (LockClient client = LockClient.open(etcd.uri(), SHORT_TTL)) {
-      client.lock("idle").acquire().release();
+      ByteSequence session;
+      try (Lease lease = client.lock("idle").acquire()) {
+        session = LockKeys.session("interlock", first("idle").getLease());
+      }
       Eventually.holds(
-          "the session's key goes", () -> Backends.keys(server, "interlock/session/") == 0);
+          "the session's key goes", () -> own.getKVClient().get(session).get().getCount() == 0);
       client.lock("idle").acquire().release();
     }
   }
