@@ -66,6 +66,9 @@ public final class ProcessSignals {
 
   private static void signal(ProcessHandle process, String name)
       throws IOException, InterruptedException {
+    if (!process.isAlive()) { // its number may already belong to another process
+      throw new IOException("process " + process.pid() + " has ended");
+    }
     // the shell's built-in kill, since minimal systems lack the program
     Process kill =
         new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid())

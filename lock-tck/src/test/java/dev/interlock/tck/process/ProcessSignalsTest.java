@@ -1,5 +1,11 @@
 package dev.interlock.tck.process;
 
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -42,6 +48,27 @@ class ProcessSignalsTest {
       }
     } finally {
       ProcessSignals.kill(process.toHandle());
+    }
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void theNumberOfAnEndedProcessMayBelongToAnother() throws Exception {
+    Process other = new ProcessBuilder("sleep", "60").start();
+    try {
+      ProcessHandle ended =
+          (ProcessHandle)
+              Proxy.newProxyInstance(
+                  getClass().getClassLoader(),
+                  new Class<?>[] {ProcessHandle.class},
+                  (proxy, method, arguments) ->
+                      method.getName().equals("isAlive") ? (Object) false : (Object) other.pid());
+      String refusal =
+          assertThrows(IOException.class, () -> ProcessSignals.stop(ended)).getMessage();
+      assertTrue(refusal.contains("has ended"), refusal);
+      assertFalse(ProcessSignals.isStopped(other.pid()));
+    } finally {
+      other.destroyForcibly();
     }
   }
 }

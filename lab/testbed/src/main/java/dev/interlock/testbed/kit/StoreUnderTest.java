@@ -45,7 +45,8 @@ abstract class StoreUnderTest implements Server, StoreView {
   public void close() {
     try (store;
         PasswordFile unused = password) {
-      // closes both, even if one of them fails
+      // A silent server would explain why tests failed.
+      store.members().forEach(server -> server.verifyAnswers(DisposableServer.LIMIT));
     }
   }
 

@@ -131,6 +131,11 @@ public final class ContainerProcess implements ServerProcess {
   }
 
   @Override
+  public String processes() {
+    return isRunning() ? "the container's " + pid : "none";
+  }
+
+  @Override
   public String output() {
     if (container == null) {
       return "";

@@ -52,6 +52,7 @@ public final class LocalProcess implements ServerProcess {
     if (isRunning()) {
       throw new IllegalStateException("the process is already running: " + command);
     }
+    kill(); // forgets the number of one that has ended by itself
     logStart = Files.exists(log) ? Files.size(log) : 0;
     ProcessBuilder builder =
         new ProcessBuilder(inItsOwnSession(command))
@@ -113,6 +114,11 @@ public final class LocalProcess implements ServerProcess {
   private void forgetStopped() {
     stopped.forEach(each -> workspace.unregister(each.pid()));
     stopped = List.of();
+  }
+
+  @Override
+  public String processes() {
+    return process == null ? "none" : new ProcessTree(process.toHandle()).states();
   }
 
   @Override

@@ -19,6 +19,9 @@ import java.util.stream.Stream;
 record ProcessTree(ProcessHandle root) {
   private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
+  /** Linux's state of a process that has no entry any more. */
+  private static final String ENDED = "X";
+
   /**
    * Stops all processes, and waits until they are stopped.
    *
@@ -44,7 +47,7 @@ record ProcessTree(ProcessHandle root) {
   /** Kills all processes, and waits until they have ended. */
   void kill() throws IOException {
     List<ProcessHandle> descendants = List.of();
-    if (root.children().findAny().isPresent()) {
+    if (root.isAlive() && root.children().findAny().isPresent()) {
       signal("STOP", List.of(root));
       descendants = descendants();
     }
@@ -61,13 +64,23 @@ record ProcessTree(ProcessHandle root) {
     }
   }
 
-  /** Sends a signal to processes; those that have ended are ignored. */
+  /** {@return the number and state of each process, as ps shows them, for example {@code 12 S}} */
+  String states() {
+    return Stream.concat(Stream.of(root), descendants().stream())
+        .map(each -> each.pid() + " " + state(each))
+        .collect(Collectors.joining(", "));
+  }
+
+  /**
+   * Sends a signal to processes. Those that have ended are left out, since their numbers may belong
+   * to others.
+   */
   private static void signal(String name, List<ProcessHandle> processes) throws IOException {
-    if (processes.isEmpty()) {
-      return;
-    }
     String numbers =
-        processes.stream().map(each -> "" + each.pid()).collect(Collectors.joining(" "));
+        processes.stream()
+            .filter(ProcessHandle::isAlive)
+            .map(each -> "" + each.pid())
+            .collect(Collectors.joining(" "));
     // The shell's built-in kill, since minimal systems lack the program.
     String kills = "for pid in " + numbers + "; do kill -" + name + " $pid; done";
     Process shell = new ProcessBuilder("sh", "-c", kills).redirectErrorStream(true).start();
@@ -77,14 +90,17 @@ record ProcessTree(ProcessHandle root) {
 
   /** {@return whether a process has ended or, on Linux, is in one of these states} */
   private static boolean isIn(String states, ProcessHandle process) {
-    if (!ProcessSignals.supported()) {
-      return states.contains("T") || !process.isAlive();
-    }
+    return ProcessSignals.supported()
+        ? (states + ENDED).contains(state(process))
+        : states.contains("T") || !process.isAlive();
+  }
+
+  private static String state(ProcessHandle process) {
     try {
       String line = Files.readString(Path.of("/proc/" + process.pid() + "/stat"));
-      return states.indexOf(line.charAt(line.lastIndexOf(')') + 2)) >= 0;
+      return String.valueOf(line.charAt(line.lastIndexOf(')') + 2));
     } catch (IOException gone) {
-      return true;
+      return ENDED;
     }
   }
 }

@@ -20,6 +20,9 @@ public interface ServerProcess {
   /** Kills the process (SIGKILL), paused or not, and waits until it has ended. */
   void kill() throws IOException;
 
+  /** {@return the server's processes, on Linux with their states} */
+  String processes();
+
   /** {@return the end of the process's output since its last start} */
   String output();
 

@@ -175,6 +175,23 @@ public abstract class DisposableServer implements AutoCloseable {
     }
   }
 
+  /**
+   * Checks that a server which nobody has stopped through this object answers.
+   *
+   * @param limit the time-out
+   * @throws TestbedException if it does not, with the states of its processes and its output
+   */
+  public final void verifyAnswers(Duration limit) {
+    if (parts == null
+        || state() != State.RUNNING
+        || Waiting.until(limit, () -> answers(PROBE_TIMEOUT))) {
+      return;
+    }
+    throw new TestbedException(
+        "%s does not answer, and the testbed has not stopped it; its processes: %s; its output:%n%s"
+            .formatted(name, parts.process.processes(), log()));
+  }
+
   /** {@return whether the testbed may pause, kill, restart and empty this server} */
   public final boolean acceptsFaults() {
     return parts != null;
@@ -191,8 +208,8 @@ public abstract class DisposableServer implements AutoCloseable {
       return;
     }
     requireState(State.RUNNING, "paused");
+    state = State.PAUSED; // also if only some of its processes can be stopped
     attempt("pause", process::pause);
-    state = State.PAUSED;
     if (answers(SILENCE_CHECK)) {
       throw new TestbedException(name + " answers although it is paused");
     }
