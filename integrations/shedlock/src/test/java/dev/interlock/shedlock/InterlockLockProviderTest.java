@@ -184,7 +184,7 @@ class InterlockLockProviderTest {
   }
 
   @Test
-  void aLockThatWasDroppedStaysUntilItsEnd() throws Exception {
+  void aLockThatWasAbandonedStaysUntilItsEnd() throws Exception {
     long since = System.nanoTime();
     assertTrue(provider.lock(times(Duration.ofSeconds(2), Duration.ZERO)).isPresent());
     while (elsewhere.lock(aMinute()).isEmpty()) {

@@ -176,7 +176,7 @@ public abstract class DisposableServer implements AutoCloseable {
   }
 
   /**
-   * Checks that a server which nobody has stopped through this object answers.
+   * Checks that the server answers, if its state is {@link State#RUNNING}.
    *
    * @param limit the time-out
    * @throws TestbedException if it does not, with the states of its processes and its output
@@ -188,7 +188,7 @@ public abstract class DisposableServer implements AutoCloseable {
       return;
     }
     throw new TestbedException(
-        "%s does not answer, and the testbed has not stopped it; its processes: %s; its output:%n%s"
+        "%s should run, but does not answer; its processes: %s; its output:%n%s"
             .formatted(name, parts.process.processes(), log()));
   }
 
@@ -228,10 +228,7 @@ public abstract class DisposableServer implements AutoCloseable {
     requireState(State.PAUSED, "resumed");
     attempt("resume", process::resume);
     state = State.RUNNING;
-    if (!Waiting.until(LIMIT, () -> answers(PROBE_TIMEOUT))) {
-      throw new TestbedException(
-          name + " does not answer after it was resumed; its output:\n" + process.output());
-    }
+    verifyAnswers(LIMIT);
   }
 
   /**
