@@ -16,6 +16,7 @@ import dev.interlock.tck.rules.ReadWriteRules;
 import dev.interlock.tck.rules.ReleaseRules;
 import dev.interlock.tck.rules.RuleTest;
 import dev.interlock.tck.rules.SemaphoreRules;
+import dev.interlock.tck.run.Admission;
 import dev.interlock.tck.run.BrokenRule;
 import dev.interlock.tck.run.Kit;
 import dev.interlock.tck.run.ReportListener;
@@ -23,9 +24,11 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.TestInstances;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -57,7 +60,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Execution(ExecutionMode.CONCURRENT)
-@ExtendWith({BrokenRule.Explanation.class, LockTck.KitOfRun.class})
+@ExtendWith({LockTck.KitOfRun.class, BrokenRule.Explanation.class})
 @SuppressWarnings("exports") // only JUnit uses the extensions
 public abstract class LockTck {
   private @Nullable Kit kit;
@@ -96,13 +99,26 @@ public abstract class LockTck {
     }
   }
 
-  /** Gives the run's kit to each test. */
-  static final class KitOfRun implements BeforeEachCallback {
+  /** Admits each test, and gives it the run's kit. */
+  static final class KitOfRun implements BeforeEachCallback, AfterEachCallback {
+    private static final Namespace NAMESPACE = Namespace.create(KitOfRun.class);
+    private static final String ADMITTED_BY = "admitted by";
+
     @Override
-    public void beforeEach(ExtensionContext context) {
+    public void beforeEach(ExtensionContext context) throws InterruptedException {
       TestInstances instances = context.getRequiredTestInstances();
       Kit kit = instances.findInstance(LockTck.class).orElseThrow().kit();
+      kit.admission().enter();
+      context.getStore(NAMESPACE).put(ADMITTED_BY, kit.admission());
       instances.findInstance(RuleTest.class).ifPresent(rules -> rules.setKit(kit));
+    }
+
+    @Override
+    public void afterEach(ExtensionContext context) {
+      Admission admission = context.getStore(NAMESPACE).remove(ADMITTED_BY, Admission.class);
+      if (admission != null) {
+        admission.leave();
+      }
     }
   }
 

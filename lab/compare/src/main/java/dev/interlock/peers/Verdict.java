@@ -75,6 +75,7 @@ record Verdict(Cell cell, String reason) {
       case NOT_TESTED -> new Verdict(Cell.NOT_TESTED, found.reason());
       case NOT_APPLICABLE -> new Verdict(Cell.NOT_APPLICABLE, found.reason());
       case FAILED -> new Verdict(Cell.NO_VERDICT, "not examined yet");
+      case NO_VERDICT -> new Verdict(Cell.NO_VERDICT, found.reason());
     };
   }
 }

@@ -198,8 +198,10 @@ public final class OtherProcess implements AutoCloseable {
    * @param task the class of the task
    * @param arguments its arguments
    * @return its result
-   * @throws IOException if the process has died, did not answer in time, or the task failed; the
-   *     message describes the failure
+   * @throws NoAnswerException if the process did not answer in time, or the store did not answer to
+   *     the process
+   * @throws IOException if the process has died, or the task failed; the message describes the
+   *     failure
    * @throws InterruptedException if the thread is interrupted
    */
   public String call(Duration limit, Class<? extends RemoteTask> task, String... arguments)
@@ -228,7 +230,9 @@ public final class OtherProcess implements AutoCloseable {
    *
    * @param limit how long to wait
    * @return its result
-   * @throws IOException if the process has died, did not answer in time, or the task failed
+   * @throws NoAnswerException if the process did not answer in time, or the store did not answer to
+   *     the process
+   * @throws IOException if the process has died, or the task failed
    * @throws InterruptedException if the thread is interrupted
    */
   public String answer(Duration limit) throws IOException, InterruptedException {
@@ -240,7 +244,7 @@ public final class OtherProcess implements AutoCloseable {
     try {
       text = line.get(limit.toMillis(), TimeUnit.MILLISECONDS);
     } catch (TimeoutException e) {
-      throw new IOException(
+      throw new NoAnswerException(
           this + " did not answer within " + limit.toMillis() + " ms; its output: " + log());
     } catch (ExecutionException e) {
       // counts as the end of its output
@@ -252,8 +256,12 @@ public final class OtherProcess implements AutoCloseable {
     if (answer.get(0).equals("not offered")) {
       throw new NotOfferedException(answer.get(1));
     }
+    String failure = "a task in " + this + " failed: " + answer.get(1);
+    if (answer.get(0).equals("no answer")) {
+      throw new NoAnswerException(failure);
+    }
     if (answer.get(0).equals("failed")) {
-      throw new IOException("a task in " + this + " failed: " + answer.get(1));
+      throw new IOException(failure);
     }
     return answer.get(1);
   }

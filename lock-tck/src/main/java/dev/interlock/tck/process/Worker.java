@@ -6,6 +6,7 @@ import com.google.gson.Gson;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.run.NotOfferedException;
 import java.io.BufferedReader;
@@ -116,7 +117,8 @@ public final class Worker {
           answer(answers, "not offered", String.valueOf(notOffered.get().getMessage()));
           continue;
         }
-        answer(answers, "failed", e.toString());
+        boolean noAnswer = e instanceof LockUnavailableException;
+        answer(answers, noAnswer ? "no answer" : "failed", e.toString());
         e.printStackTrace();
       }
     }

@@ -115,7 +115,11 @@ public record Report(
     String verdict =
         switch (verdict()) {
           case PASSED -> "PASSED";
-          case PARTIAL -> "PARTIAL: nothing failed, but not everything was tested";
+          case PARTIAL ->
+              "PARTIAL: "
+                  + (onlyHarnessIsMissing()
+                      ? "all that can be tested from an address has passed"
+                      : "nothing failed, but not everything was tested");
           case FAILED -> "FAILED";
           case NOTHING_TESTED -> "NOTHING TESTED";
         };
@@ -131,6 +135,36 @@ public record Report(
         + (rules.size() == 1 ? " rule: " : " rules: ")
         + parts
         + ")";
+  }
+
+  /** {@return whether every rule would be tested if there were a harness that starts servers} */
+  private boolean onlyHarnessIsMissing() {
+    return !any(Outcome.NO_VERDICT)
+        && rules.stream()
+            .filter(
+                rule -> List.of(Outcome.PARTLY_TESTED, Outcome.NOT_TESTED).contains(rule.outcome()))
+            .flatMap(rule -> rule.reason().lines())
+            .allMatch(reason -> reason.startsWith(RuleResult.HARNESS));
+  }
+
+  /** {@return what would make a partial verdict whole, in one line; empty for other verdicts} */
+  public String advice() {
+    if (verdict() != Verdict.PARTIAL) {
+      return "";
+    }
+    String again =
+        rules.stream()
+            .filter(rule -> rule.outcome() == Outcome.NO_VERDICT)
+            .map(rule -> rule.rule().id())
+            .collect(joining(","));
+    if (!again.isEmpty()) {
+      return "This machine was too slow for some rules. Run them again, best while it is idle: "
+          + again;
+    }
+    return onlyHarnessIsMissing()
+        ? "The rest needs a Harness that starts servers and shows their contents:"
+            + " docs/writing-a-backend.md, section 8."
+        : "The table gives the reasons.";
   }
 
   /** {@return the rules as lines for a terminal: rule, result, reason} */

@@ -13,6 +13,8 @@ import java.util.stream.Collectors;
  * @param tests the tests of the rule, in the order in which they ended
  */
 public record RuleResult(ContractRule rule, List<TestResult> tests) {
+  /** The first words of each reason that a more capable harness would remove. */
+  static final String HARNESS = "the harness ";
 
   /** The outcome of a rule after a run. */
   public enum Outcome {
@@ -20,6 +22,8 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
     PASSED("passed"),
     /** At least one test failed. */
     FAILED("FAILED"),
+    /** No test failed, but for some the machine was too slow. */
+    NO_VERDICT("no verdict"),
     /** No test failed, but some could not run. */
     PARTLY_TESTED("partly tested"),
     /** No test could run. */
@@ -46,6 +50,9 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
     if (any(Status.FAILED)) {
       return Outcome.FAILED;
     }
+    if (any(Status.NO_VERDICT)) {
+      return Outcome.NO_VERDICT;
+    }
     if (any(Status.PASSED)) {
       return any(Status.NOT_TESTED) || any(Status.NOT_OFFERED)
           ? Outcome.PARTLY_TESTED
@@ -69,6 +76,7 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
         switch (outcome()) {
           case PASSED -> Set.of(Status.PASSED);
           case FAILED -> Set.of(Status.FAILED);
+          case NO_VERDICT -> Set.of(Status.NO_VERDICT);
           case PARTLY_TESTED, NOT_TESTED -> Set.of(Status.NOT_TESTED, Status.NOT_OFFERED);
           case NOT_OFFERED -> Set.of(Status.NOT_OFFERED);
           case NOT_APPLICABLE -> Set.of(Status.NOT_APPLICABLE);

@@ -30,6 +30,8 @@ public record TestResult(
     PASSED,
     /** The test failed. */
     FAILED,
+    /** The test failed, or the machine was too slow for it. */
+    NO_VERDICT,
     /** The test could not run in this environment. */
     NOT_TESTED,
     /** The test called an operation that the adapted lock does not have. */

@@ -40,6 +40,7 @@ import dev.interlock.tck.run.Kit;
 import dev.interlock.tck.run.NotApplicableException;
 import dev.interlock.tck.run.NotOfferedException;
 import dev.interlock.tck.run.NotTestedException;
+import dev.interlock.tck.run.Pulse;
 import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.RuleTests;
 import java.time.Duration;
@@ -139,7 +140,10 @@ public abstract class RuleTest {
       }
     }
     for (Thread thread : threads) {
-      thread.join(bound().toMillis());
+      Pulse.Limit end = Pulse.ofThisJvm().limit(bound());
+      while (thread.isAlive() && !end.isOver()) {
+        thread.join(SHORT_WAIT.toMillis());
+      }
       if (thread.isAlive()) {
         AssertionError stuck =
             new AssertionError(thread.getName() + " is still blocked after the test");
@@ -508,10 +512,17 @@ public abstract class RuleTest {
 
   /** {@return the result of a future, which must complete within the limit} */
   final <T> T within(Duration limit, Future<T> future, String message) throws Exception {
+    Pulse.Limit end = Pulse.ofThisJvm().limit(limit);
     try {
-      return future.get(limit.toMillis(), TimeUnit.MILLISECONDS);
-    } catch (TimeoutException e) {
-      return fail(message + " within " + text(limit));
+      while (true) {
+        try {
+          return future.get(end.remaining().toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+          if (end.isOver()) {
+            return fail(message + " within " + text(limit));
+          }
+        }
+      }
     } catch (ExecutionException e) {
       if (e.getCause() instanceof Error error) {
         throw error;
@@ -578,10 +589,10 @@ public abstract class RuleTest {
 
   /** Checks that a call fails in time because the store is out of reach. */
   final void assertFailsInTime(Executable call, String what) {
+    Pulse.Limit end = Pulse.ofThisJvm().limit(bound());
     long start = System.nanoTime();
     assertThrows(LockUnavailableException.class, call, what);
-    Duration took = since(start);
-    assertTrue(took.compareTo(bound()) <= 0, () -> what + " took " + text(took) + " to fail");
+    assertFalse(end.isOver(), () -> what + " took " + text(since(start)) + " to fail");
   }
 
   /** A query of the store. */
@@ -623,9 +634,9 @@ public abstract class RuleTest {
   private static <T, E extends Exception> T retry(
       Duration limit, Duration pause, Question<Optional<T>, E> question, Supplier<T> fallback)
       throws E {
-    long end = System.nanoTime() + limit.toNanos();
+    Pulse.Limit end = Pulse.ofThisJvm().limit(limit);
     while (true) {
-      boolean last = System.nanoTime() - end > 0;
+      boolean last = end.isOver();
       try {
         Optional<T> answer = question.ask();
         if (answer.isPresent() || last) {
@@ -834,7 +845,12 @@ public abstract class RuleTest {
   /** Acquires a lock that must be free or become free within the limit. */
   final Lease acquireWithin(Duration limit, Acquirable<Lease> lock, String message)
       throws InterruptedException {
-    return lock.tryAcquire(limit).orElseGet(() -> fail(message + " within " + text(limit)));
+    Pulse.Limit end = Pulse.ofThisJvm().limit(limit);
+    Optional<Lease> lease;
+    do {
+      lease = lock.tryAcquire(end.remaining());
+    } while (lease.isEmpty() && !end.isOver());
+    return lease.orElseGet(() -> fail(message + " within " + text(limit)));
   }
 
   /** Like {@link #acquireWithin}, but polls often, so that the time of the grant is exact. */

@@ -1,8 +1,16 @@
 package dev.interlock.tck.run;
 
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.tck.process.NoAnswerException;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
 import org.opentest4j.AssertionFailedError;
 import org.opentest4j.TestAbortedException;
@@ -13,6 +21,9 @@ import org.opentest4j.TestAbortedException;
  */
 public final class BrokenRule extends AssertionFailedError {
   private static final long serialVersionUID = 1L;
+
+  private static final Set<LossReason> UNRENEWED =
+      Set.of(LossReason.EXPIRED, LossReason.SESSION_ENDED, LossReason.SUSPENDED);
 
   private BrokenRule(String message, Throwable observed) {
     super(message, observed);
@@ -43,17 +54,50 @@ public final class BrokenRule extends AssertionFailedError {
     return thrown instanceof BrokenRule && cause != null ? cause : thrown;
   }
 
+  /** {@return whether a right backend can cause this failure on a slow machine} */
+  static boolean mayBeTheMachine(Throwable thrown) {
+    for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
+      if (cause instanceof LateError
+          || cause instanceof LockUnavailableException
+          || cause instanceof NoAnswerException
+          || cause instanceof TimeoutException
+          || (cause instanceof LeaseLostException lost && UNRENEWED.contains(lost.reason()))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /**
    * Turns the exception of a rule's test into a {@link BrokenRule}, unless the lock does not offer
-   * the called operation.
+   * the called operation, or the machine may have caused the failure.
    */
-  public static final class Explanation implements TestExecutionExceptionHandler {
+  public static final class Explanation
+      implements BeforeEachCallback, TestExecutionExceptionHandler {
+    private static final Namespace NAMESPACE = Namespace.create(Explanation.class);
+    private static final String START = "start";
+
+    @Override
+    public void beforeEach(ExtensionContext context) {
+      context.getStore(NAMESPACE).put(START, System.nanoTime());
+    }
+
+    private static Optional<String> slownessDuring(ExtensionContext test) {
+      return Pulse.ofThisJvm()
+          .slownessSince(test.getStore(NAMESPACE).getOrDefault(START, Long.class, 0L));
+    }
+
     @Override
     public void handleTestExecutionException(ExtensionContext context, Throwable thrown)
         throws Throwable {
       Optional<NotOfferedException> notOffered = NotOfferedException.in(thrown);
       if (notOffered.isPresent()) {
         throw notOffered.get();
+      }
+      Optional<String> slowness =
+          mayBeTheMachine(thrown) ? slownessDuring(context) : Optional.empty();
+      if (slowness.isPresent()) {
+        throw new NoVerdictException(slowness.get(), thrown);
       }
       List<String> rules =
           RuleTests.rulesOf(context.getRequiredTestClass(), context.getRequiredTestMethod());

@@ -41,6 +41,7 @@ public final class Kit implements AutoCloseable {
   private final BackendInfo info;
   private final String endpoint;
   private final Timing timing;
+  private final Admission admission = new Admission();
   private final String run =
       Long.toString(ThreadLocalRandom.current().nextLong(1L << 40), Character.MAX_RADIX);
   private final AtomicLong names = new AtomicLong();
@@ -89,6 +90,11 @@ public final class Kit implements AutoCloseable {
   /** {@return the store's endpoint, without any password} */
   public String endpoint() {
     return endpoint;
+  }
+
+  /** {@return the limit of the tests that run at once} */
+  public Admission admission() {
+    return admission;
   }
 
   /** {@return the durations that the tests use} */

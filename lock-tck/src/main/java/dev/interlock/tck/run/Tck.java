@@ -93,6 +93,9 @@ public record Tck(
     out.print(report.table());
     out.println();
     out.println(report.summary());
+    if (!report.advice().isEmpty()) {
+      out.println(report.advice());
+    }
     if (folder != null) {
       report.writeTo(folder);
       out.println("Report: " + folder.resolve(Report.MARKDOWN));

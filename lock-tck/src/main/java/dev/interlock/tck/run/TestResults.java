@@ -15,6 +15,7 @@ import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.support.descriptor.MethodSource;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
+import org.opentest4j.TestAbortedException;
 
 /** Collects the results of the kit's tests as JUnit reports them. Thread-safe. */
 class TestResults implements TestExecutionListener {
@@ -80,16 +81,17 @@ class TestResults implements TestExecutionListener {
       case SUCCESSFUL -> Status.PASSED;
       case FAILED -> Status.FAILED;
       case ABORTED ->
-          cause instanceof NotApplicableException
-              ? Status.NOT_APPLICABLE
-              : cause instanceof NotOfferedException ? Status.NOT_OFFERED : Status.NOT_TESTED;
+          cause instanceof NoVerdictException
+              ? Status.NO_VERDICT
+              : cause instanceof NotApplicableException
+                  ? Status.NOT_APPLICABLE
+                  : cause instanceof NotOfferedException ? Status.NOT_OFFERED : Status.NOT_TESTED;
     };
   }
 
   static String reason(Throwable cause) {
     String message = cause.getMessage();
-    boolean plain = cause instanceof AssertionError || cause instanceof NotTestedException;
-    if (plain || cause instanceof NotApplicableException || cause instanceof NotOfferedException) {
+    if (cause instanceof AssertionError || cause instanceof TestAbortedException) {
       return message == null ? cause.toString() : message;
     }
     return cause.toString();

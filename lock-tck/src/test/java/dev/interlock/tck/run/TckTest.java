@@ -193,6 +193,18 @@ class TckTest {
   }
 
   @Test
+  void aRunWithoutAHarnessSaysWhatItLacks() {
+    int exit = run("memory:x", "REL-03");
+    assertEquals(Tck.PASSED, exit, () -> out + "\n" + err);
+    String text = out.toString();
+    assertTrue(
+        text.contains(
+            "PARTIAL: all that can be tested from an address has passed (1 rule: 1 partly tested)"),
+        text);
+    assertTrue(text.contains("The rest needs a Harness that starts servers"), text);
+  }
+
+  @Test
   void nothingTestedIsNoSuccess() {
     // memory: has no network and no processes, so this rule cannot be tested at all
     assertRefused(run("memory:x", "EXCL-05"), "none of the rules");

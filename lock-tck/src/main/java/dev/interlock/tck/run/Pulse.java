@@ -1,0 +1,194 @@
+package dev.interlock.tck.run;
+
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * Measures how slowly the machine runs the threads of this JVM. Ten times a second, a thread needs
+ * the processor for four milliseconds. The longer that takes, the slower is the machine for all
+ * threads, and the longer must a test wait before it can blame a backend.
+ *
+ * <p>Thread-safe.
+ */
+public final class Pulse {
+  private static final Pulse OF_THIS_JVM = start();
+
+  private static final long PERIOD = Duration.ofMillis(100).toNanos();
+  private static final long WORK = Duration.ofMillis(4).toNanos();
+
+  /** The time over which the slowdown is averaged, and the length of an entry of the history. */
+  private static final long SPAN = Duration.ofSeconds(2).toNanos();
+
+  private static final int MAX_HISTORY = 450;
+
+  /** Below this, requests take longer, but not longer than any time-out of the tests. */
+  private static final double MIN_SLOWDOWN = 4;
+
+  private static final Duration MIN_STANDSTILL = Duration.ofMillis(500);
+
+  /** Two seconds of the past. */
+  private record Span(long end, double slowdown, long standstill) {}
+
+  private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+  private final Deque<Span> history = new ArrayDeque<>();
+  private long measuredAt;
+  private long machineTime;
+  private double slowdown = 1;
+  private double averageElapsed = WORK;
+  private double averageWork = WORK;
+  private long spanStart;
+  private long spanElapsed;
+  private long spanWork;
+  private long spanStandstill;
+
+  Pulse(long now) {
+    measuredAt = now;
+    spanStart = now;
+  }
+
+  /** {@return the pulse of this JVM} */
+  public static Pulse ofThisJvm() {
+    return OF_THIS_JVM;
+  }
+
+  private static Pulse start() {
+    Pulse pulse = new Pulse(System.nanoTime());
+    if (pulse.threads.isCurrentThreadCpuTimeSupported()) {
+      Thread thread = new Thread(pulse::beat, "tck-pulse");
+      thread.setDaemon(true);
+      thread.start();
+    }
+    return pulse;
+  }
+
+  private void beat() {
+    try {
+      while (true) {
+        long start = System.nanoTime();
+        long before = threads.getCurrentThreadCpuTime();
+        Thread.sleep(Duration.ofNanos(PERIOD).toMillis());
+        while (threads.getCurrentThreadCpuTime() - before < WORK) {
+          Thread.onSpinWait();
+        }
+        long work = threads.getCurrentThreadCpuTime() - before;
+        long now = System.nanoTime();
+        add(now, now - start - PERIOD, work);
+      }
+    } catch (InterruptedException e) {
+      // somebody ends all threads of the JVM
+    }
+  }
+
+  /**
+   * Adds a beat.
+   *
+   * @param now its end
+   * @param elapsed how much longer than its period it took
+   * @param work its processor time
+   */
+  synchronized void add(long now, long elapsed, long work) {
+    machineTime = nanoTime(now);
+    measuredAt = now;
+    double weight = (double) PERIOD / SPAN;
+    averageElapsed += weight * (elapsed - averageElapsed);
+    averageWork += weight * (work - averageWork);
+    slowdown = Math.max(1, averageElapsed / averageWork);
+    spanElapsed += elapsed;
+    spanWork += work;
+    spanStandstill = Math.max(spanStandstill, elapsed - work);
+    if (now - spanStart >= SPAN) {
+      history.add(new Span(now, (double) spanElapsed / spanWork, spanStandstill));
+      if (history.size() > MAX_HISTORY) {
+        history.remove();
+      }
+      spanStart = now;
+      spanElapsed = 0;
+      spanWork = 0;
+      spanStandstill = 0;
+    }
+  }
+
+  /** {@return how many times longer than on an idle machine a thread needs now, at least 1} */
+  public synchronized double slowdown() {
+    return slowdown;
+  }
+
+  /** A time limit that becomes longer while the machine is slow. */
+  public final class Limit {
+    private final long end;
+
+    private Limit(Duration limit) {
+      end = nanoTime() + limit.toNanos();
+    }
+
+    /** {@return whether the time is over} */
+    public boolean isOver() {
+      return nanoTime() - end > 0;
+    }
+
+    /** {@return the time to wait if the machine remains as slow as it is, at least 1 ms} */
+    public Duration remaining() {
+      double nanos = (end - nanoTime()) * slowdown();
+      return Duration.ofNanos(Math.max(1_000_000, (long) nanos));
+    }
+  }
+
+  /**
+   * {@return a limit that begins now}
+   *
+   * @param limit its length on an idle machine
+   */
+  public Limit limit(Duration limit) {
+    return new Limit(limit);
+  }
+
+  /**
+   * {@return nanoseconds of a clock that runs more slowly while the machine is slow, and stops
+   * while it stands still}
+   */
+  public synchronized long nanoTime() {
+    return nanoTime(System.nanoTime());
+  }
+
+  synchronized long nanoTime(long now) {
+    return machineTime + (long) (Math.min(now - measuredAt, 2 * PERIOD) / slowdown);
+  }
+
+  /**
+   * Tells whether the machine was so slow that a client's request can have timed out, or a lease
+   * have expired, although the backend is right.
+   *
+   * @param start a value of {@link System#nanoTime}
+   * @return the worst that has happened since then, for example "this machine stood still for 1.8
+   *     s"; empty if it was fast enough all the time
+   */
+  public Optional<String> slownessSince(long start) {
+    return slownessBetween(start, System.nanoTime());
+  }
+
+  synchronized Optional<String> slownessBetween(long start, long now) {
+    long unfinished = now - measuredAt - 2 * PERIOD;
+    long standstill = Math.max(spanStandstill, unfinished);
+    double slowest = slowdown;
+    for (Span span : history) {
+      if (span.end - start > 0) {
+        standstill = Math.max(standstill, span.standstill);
+        slowest = Math.max(slowest, span.slowdown);
+      }
+    }
+    if (standstill >= MIN_STANDSTILL.toNanos()) {
+      return Optional.of(
+          String.format(Locale.ROOT, "this machine stood still for %.1f s", standstill / 1e9));
+    }
+    if (slowest >= MIN_SLOWDOWN) {
+      return Optional.of(
+          String.format(Locale.ROOT, "this machine ran %.0f times slower than idle", slowest));
+    }
+    return Optional.empty();
+  }
+}

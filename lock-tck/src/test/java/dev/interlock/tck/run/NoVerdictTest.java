@@ -1,0 +1,146 @@
+package dev.interlock.tck.run;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.LockTck;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.platform.engine.discovery.DiscoverySelectors;
+import org.junit.platform.testkit.engine.EngineTestKit;
+
+/** A machine that stood still excuses what it can have caused, and nothing else. */
+class NoVerdictTest {
+  private static final Duration LIMIT = Duration.ofMinutes(2);
+
+  @TempDir Path folder;
+
+  static final class Disturbed extends LockTck {
+    @Override
+    protected Harness harness() {
+      return Harness.at("memory:no-verdict");
+    }
+
+    @Nested
+    class Tests {
+      @Rule("WAIT-03")
+      void isLate() throws Exception {
+        awaitStandstill();
+        throw new LateError("the waiter was late");
+      }
+
+      @Rule("EXCL-01")
+      void seesTwoHolders() throws Exception {
+        awaitStandstill();
+        throw new AssertionError("two holders");
+      }
+    }
+
+    private static volatile Path before = Path.of("");
+    private static volatile Path after = Path.of("");
+
+    private static void awaitStandstill() throws Exception {
+      Files.createFile(before);
+      awaitFile(after);
+    }
+  }
+
+  private static void awaitFile(Path file) throws InterruptedException, TimeoutException {
+    long end = System.nanoTime() + LIMIT.toNanos();
+    while (!Files.exists(file)) {
+      if (System.nanoTime() - end > 0) {
+        throw new TimeoutException("no file " + file);
+      }
+      TimeUnit.MILLISECONDS.sleep(5);
+    }
+  }
+
+  /** Runs a test, and returns its status and message. */
+  static final class RunTest implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) {
+      Disturbed.before = Path.of(arguments.get(1));
+      Disturbed.after = Path.of(arguments.get(2));
+      return EngineTestKit.engine("junit-jupiter")
+          .selectors(
+              DiscoverySelectors.selectNestedMethod(
+                  List.of(Disturbed.class), Disturbed.Tests.class, arguments.get(0)))
+          .execute()
+          .testEvents()
+          .finished()
+          .map(
+              ended ->
+                  ended.getRequiredPayload(org.junit.platform.engine.TestExecutionResult.class))
+          .map(
+              result -> result.getStatus() + " " + result.getThrowable().orElseThrow().getMessage())
+          .toList()
+          .toString();
+    }
+  }
+
+  private String outcomeOf(String test) throws Exception {
+    Path before = folder.resolve(test + "-before");
+    Path after = folder.resolve(test + "-after");
+    Harness harness = Harness.at("memory:x");
+    try (OtherProcess process =
+        OtherProcess.start(
+            new OtherProcess.Settings(
+                harness, "memory:x", LockOptions.defaults(), List.of(), false))) {
+      process.order(RunTest.class, test, before.toString(), after.toString());
+      awaitFile(before);
+      process.stop();
+      TimeUnit.SECONDS.sleep(1); // the length of the disturbance
+      process.resume();
+      Files.createFile(after);
+      return process.answer(LIMIT);
+    }
+  }
+
+  @Test
+  void aCheckThatWasLateHasNoVerdict() throws Exception {
+    String outcome = outcomeOf("isLate");
+    assertTrue(
+        outcome.matches(
+            "\\[ABORTED no verdict, since this machine (stood still for [1-9].* s|ran .*):"
+                + " the waiter was late]"),
+        outcome);
+  }
+
+  @Test
+  void twoHoldersAreNotExcused() throws Exception {
+    String outcome = outcomeOf("seesTwoHolders");
+    assertTrue(outcome.startsWith("[FAILED two holders"), outcome);
+  }
+
+  @Test
+  void onlySomeFailuresMayBeTheMachine() {
+    assertEquals(
+        List.of(true, true, true, true, false, false, false),
+        List.of(
+                new LateError("late"),
+                new AssertionError("wrapped", new LockUnavailableException("b", "e", "p", null)),
+                new TimeoutException(),
+                new LeaseLostException("a", LossReason.EXPIRED, "late", null),
+                new LeaseLostException("a", LossReason.TAKEN, "by another", null),
+                new AssertionError("two holders"),
+                new IllegalStateException())
+            .stream()
+            .map(BrokenRule::mayBeTheMachine)
+            .toList());
+  }
+}
