@@ -1,5 +1,6 @@
 package dev.interlock.cli;
 
+import dev.interlock.tck.Harness;
 import dev.interlock.tck.run.Tck;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -48,6 +49,14 @@ final class TckCommand implements Callable<Integer> {
   private List<String> rules = new ArrayList<>();
 
   @Option(
+      names = "--connections",
+      paramLabel = "N",
+      description =
+          "The connections that the store allows, at least 60. With fewer than 100, fewer tests run"
+              + " at once. Default: ${DEFAULT-VALUE}.")
+  private int connections = Harness.MAX_CONNECTIONS;
+
+  @Option(
       names = "--report",
       paramLabel = "DIR",
       description = "Write report.md, report.json and a JUnit XML file to this directory.")
@@ -55,7 +64,13 @@ final class TckCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    return new Tck(uri, rules, report, spec.commandLine().getOut(), spec.commandLine().getErr())
+    return new Tck(
+            uri,
+            rules,
+            connections,
+            report,
+            spec.commandLine().getOut(),
+            spec.commandLine().getErr())
         .run();
   }
 }

@@ -100,6 +100,37 @@ public interface Harness {
   }
 
   /**
+   * {@return the connections that the store allows the kit, at least 60; 100 by default} With fewer
+   * than 100 the kit runs fewer tests at once.
+   */
+  default int maxConnections() {
+    return MAX_CONNECTIONS;
+  }
+
+  /** The default of {@link #maxConnections()}. */
+  int MAX_CONNECTIONS = 100;
+
+  /**
+   * {@return a harness for a store that already runs, and that the kit cannot stop}
+   *
+   * @param uri the store's URI
+   * @param maxConnections see {@link #maxConnections()}
+   */
+  static Harness at(String uri, int maxConnections) {
+    return new Harness() {
+      @Override
+      public Server start() {
+        return () -> uri;
+      }
+
+      @Override
+      public int maxConnections() {
+        return maxConnections;
+      }
+    };
+  }
+
+  /**
    * {@return a harness for a store that already runs, and that the kit cannot stop}
    *
    * @param uri the store's URI

@@ -34,6 +34,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** FAULT: the backend survives the faults that its failure model declares. */
 public abstract class FaultRules extends RuleTest {
@@ -225,6 +226,7 @@ public abstract class FaultRules extends RuleTest {
   }
 
   @Rule("FAULT-04")
+  @ResourceLock(MANY_CLIENTS)
   void theAnswerToAnAdministrativeCallMayBeLost() throws Exception {
     eachAnswerLost(
         SpoiledAnswers::inspection, SpoiledAnswers::forcedRelease, SpoiledAnswers::revocation);

@@ -43,6 +43,7 @@ import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** FENCE: the later lease has the higher token. */
 @Requires(Capability.FENCING)
@@ -442,6 +443,7 @@ public abstract class FencingRules extends RuleTest {
   private static final int SHARED_HOLDS = 15;
 
   @Rule("FENCE-07")
+  @ResourceLock(MANY_CLIENTS)
   void tokensRiseFromOneKindOfLockToTheNext() throws Exception {
     if (!has(Capability.READ_WRITE)) {
       require(Capability.SEMAPHORE);

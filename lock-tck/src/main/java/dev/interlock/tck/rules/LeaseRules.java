@@ -41,6 +41,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import org.junit.jupiter.api.parallel.ResourceAccessMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** LEASE: TTLs, validity and renewal. */
 public abstract class LeaseRules extends RuleTest {
@@ -272,6 +274,7 @@ public abstract class LeaseRules extends RuleTest {
   }
 
   @Rule("LEASE-03")
+  @ResourceLock(MANY_CLIENTS)
   void aHolderThatIsCutOffIsSafeUntilItsValidityEnds() throws Exception {
     Map<String, Scenario> scenarios = new LinkedHashMap<>();
     for (int times : new int[] {0, 1, 2, 3, 12}) {
@@ -711,6 +714,7 @@ public abstract class LeaseRules extends RuleTest {
   }
 
   @Rule("LEASE-08")
+  @ResourceLock(value = STORE_ENTRIES, mode = ResourceAccessMode.READ) // its entries are many
   void leasesNeedNoThreadEach() throws Exception {
     int count = 300;
     OtherProcess holder = separateProcess(renewed());

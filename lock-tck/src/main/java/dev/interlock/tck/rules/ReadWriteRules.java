@@ -30,6 +30,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** RW: read-write locks. */
 @SuppressWarnings("LockNotBeforeTry") // each step is checked
@@ -231,6 +232,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
   }
 
   @Rule("RW-09")
+  @ResourceLock(MANY_CLIENTS)
   void aReadWriteLockIsNoExclusiveLock() throws Exception {
     testKindConflict(Kind.READER, Kind.LOCK);
     testKindConflict(Kind.WRITER, Kind.LOCK);

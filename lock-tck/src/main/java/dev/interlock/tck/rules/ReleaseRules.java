@@ -165,6 +165,7 @@ public abstract class ReleaseRules extends RuleTest {
   // --- REL-03 ---
 
   @Rule("REL-03")
+  @ResourceLock(MANY_CLIENTS)
   void abandonedAttemptsDoNotHoldTheLock() throws Exception {
     String name = newName();
     abandonAttempts(client(), client().lock(name));

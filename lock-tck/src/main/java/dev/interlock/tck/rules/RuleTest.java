@@ -96,6 +96,9 @@ public abstract class RuleTest {
   /** The resource of tests that count the store's entries, and of those that make very many. */
   static final String STORE_ENTRIES = "entries on the store";
 
+  /** The resource of tests that open ten clients or more, of which one runs at a time. */
+  static final String MANY_CLIENTS = "many clients";
+
   /** Time for a waiter to enter the queue, or to poll again. */
   static final Duration SHORT_WAIT = Duration.ofMillis(200);
 

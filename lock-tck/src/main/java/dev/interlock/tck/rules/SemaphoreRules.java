@@ -23,6 +23,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** SEM: semaphores. */
 @Requires(Capability.SEMAPHORE)
@@ -117,6 +118,7 @@ public abstract class SemaphoreRules extends SharedRuleTest {
   // --- SEM-07, SEM-08 ---
 
   @Rule("SEM-07")
+  @ResourceLock(MANY_CLIENTS)
   void otherKindsAreNoSemaphore() throws Exception {
     testKindConflict(Kind.LOCK, Kind.ONE_PERMIT);
     // To the store both are 1 of 1.
@@ -128,6 +130,7 @@ public abstract class SemaphoreRules extends SharedRuleTest {
   }
 
   @Rule("SEM-07")
+  @ResourceLock(MANY_CLIENTS)
   void aSemaphoreIsNothingElse() throws Exception {
     testKindConflict(Kind.ONE_PERMIT, Kind.LOCK);
     testKindConflict(ONE_OF_ONE, Kind.LOCK);
@@ -139,6 +142,7 @@ public abstract class SemaphoreRules extends SharedRuleTest {
   }
 
   @Rule("SEM-07")
+  @ResourceLock(MANY_CLIENTS)
   void aSemaphoreHasOneLimit() throws Exception {
     testKindConflict(Kind.ONE_PERMIT, ONE_OF_THREE);
     testKindConflict(Kind.ONE_PERMIT, ONE_OF_ONE);

@@ -41,18 +41,20 @@ public final class Kit implements AutoCloseable {
   private final BackendInfo info;
   private final String endpoint;
   private final Timing timing;
-  private final Admission admission = new Admission();
+  private final Admission admission;
   private final String run =
       Long.toString(ThreadLocalRandom.current().nextLong(1L << 40), Character.MAX_RADIX);
   private final AtomicLong names = new AtomicLong();
   private @Nullable Boolean staysBehindProxies;
 
-  private Kit(Harness harness, Server server, BackendInfo info, String endpoint) {
+  private Kit(
+      Harness harness, Server server, BackendInfo info, String endpoint, Admission admission) {
     this.harness = harness;
     this.server = server;
     this.info = info;
     this.endpoint = endpoint;
     this.timing = harness.timing(info);
+    this.admission = admission;
   }
 
   /**
@@ -60,12 +62,14 @@ public final class Kit implements AutoCloseable {
    *
    * @param harness the harness
    * @return the run
+   * @throws IllegalArgumentException if the harness allows too few connections
    * @throws Exception if the server cannot be started, or no client can be opened
    */
   public static Kit start(Harness harness) throws Exception {
+    Admission admission = new Admission(harness.maxConnections());
     Server server = harness.start();
     try (LockClient client = open(() -> harness.open(server.uri(), LockOptions.defaults()))) {
-      return new Kit(harness, server, client.backend(), client.endpoint());
+      return new Kit(harness, server, client.backend(), client.endpoint(), admission);
     } catch (RuntimeException e) {
       server.close();
       throw e;

@@ -25,13 +25,20 @@ import org.jspecify.annotations.Nullable;
  *
  * @param uri the store's URI
  * @param rules identifiers of rules, with {@code *} for any characters; an empty list means all
+ * @param maxConnections the connections that the store allows, at least {@value
+ *     Admission#MIN_CONNECTIONS}
  * @param folder the folder for {@code report.md}, {@code report.json} and JUnit's own {@code
  *     TEST-junit-jupiter.xml}, created if it does not exist; null for no report
  * @param out receives progress and results
  * @param err receives one line with the reason if the kit cannot run
  */
 public record Tck(
-    String uri, List<String> rules, @Nullable Path folder, PrintWriter out, PrintWriter err) {
+    String uri,
+    List<String> rules,
+    int maxConnections,
+    @Nullable Path folder,
+    PrintWriter out,
+    PrintWriter err) {
   /** Exit code: nothing failed. The verdict says whether everything was tested. */
   public static final int PASSED = 0;
 
@@ -69,7 +76,13 @@ public record Tck(
 
   private int runOrThrow() throws Impossible, IOException {
     Contract contract = Contract.load();
-    List<String> asked = asked(contract);
+    List<String> asked;
+    try {
+      asked = contract.matching(rules.isEmpty() ? List.of("*") : rules);
+      Admission.checkConnections(maxConnections);
+    } catch (IllegalArgumentException e) {
+      throw new Impossible(String.valueOf(e.getMessage()));
+    }
     BackendInfo backend;
     String endpoint;
     try (LockClient client = LockClient.open(uri, LockOptions.defaults())) {
@@ -87,7 +100,8 @@ public record Tck(
     out.flush();
     Instant started = Instant.now();
     ContractRun run =
-        ContractRun.of(Harness.at(uri), asked, List.of(), out, Optional.ofNullable(folder));
+        ContractRun.of(
+            Harness.at(uri, maxConnections), asked, List.of(), out, Optional.ofNullable(folder));
     Report report = Report.of(backend, endpoint, started, run.rules(), run.tests());
     out.println();
     out.print(report.table());
@@ -108,13 +122,5 @@ public record Tck(
           throw new Impossible(
               "none of the rules could be tested; the table above gives the reasons");
     };
-  }
-
-  private List<String> asked(Contract contract) throws Impossible {
-    try {
-      return contract.matching(rules.isEmpty() ? List.of("*") : rules);
-    } catch (IllegalArgumentException e) {
-      throw new Impossible(String.valueOf(e.getMessage()));
-    }
   }
 }

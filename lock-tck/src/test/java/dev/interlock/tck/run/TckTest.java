@@ -41,7 +41,8 @@ class TckTest {
   }
 
   private int run(String uri, @Nullable Path report, String... rules) {
-    return new Tck(uri, List.of(rules), report, new PrintWriter(out), new PrintWriter(err)).run();
+    return new Tck(uri, List.of(rules), 100, report, new PrintWriter(out), new PrintWriter(err))
+        .run();
   }
 
   /** Runs the kit with another entry on the class path. */
