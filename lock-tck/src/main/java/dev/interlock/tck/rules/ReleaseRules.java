@@ -237,8 +237,8 @@ public abstract class ReleaseRules extends RuleTest {
     OptionalLong before = kit().countEntries(names);
     assumeTestable(
         before.isPresent(),
-        "the entries on the store cannot be counted: the harness has no view of its contents, and"
-            + " it does not speak the Redis protocol");
+        "the harness has no view of the store's contents, and the store does not speak the Redis"
+            + " protocol, so its entries cannot be counted");
     ReleaseOutcome released = ReleaseOutcome.RELEASED;
     for (int i = 0; i < attempts; i++) {
       assertRefused(client.lock(name), "a held lock was acquired");
@@ -436,8 +436,8 @@ public abstract class ReleaseRules extends RuleTest {
     OptionalLong before = kit().countEntries(List.of(name));
     assumeTestable(
         before.isPresent(),
-        "the entries on the store cannot be counted: the harness has no view of its contents, and"
-            + " it does not speak the Redis protocol");
+        "the harness has no view of the store's contents, and the store does not speak the Redis"
+            + " protocol, so its entries cannot be counted");
     ReleaseOutcome released = ReleaseOutcome.RELEASED;
     for (int i = 0; i < clients; i++) {
       try (LockClient client = client()) {
