@@ -142,8 +142,10 @@ final class MemoryBackend implements QueueingBackend {
                 .orElse(null);
         return new Attempt.Busy(pollInterval.remaining(), holder);
       }
-      // Nobody renews it before this answer.
-      return new Attempt.Granted(Grant.expiring(claim(), token(), expiresAt(), claim().ttl()));
+      // Nobody renews it before this answer. The store has the client's clock, so there is no
+      // margin.
+      Duration ttl = claim().ttl();
+      return new Attempt.Granted(new Grant(claim(), token(), expiresAt(), ttl, ttl, true));
     }
 
     private static long earlier(long a, long b) {

@@ -16,7 +16,8 @@ public sealed interface Attempt {
 
     /**
      * The lock was granted for the claim's TTL; the engine computes how long that is certain. Not
-     * for a {@link QueueingBackend.Place}, whose claim may be older than its TTL.
+     * for a {@link QueueingBackend.Place}, whose claim may be older than its TTL; see {@link
+     * Grant#countedFrom}.
      *
      * @param claim the attempt
      * @param token the store's fencing token, or 0 without {@link dev.interlock.Capability#FENCING}
@@ -27,7 +28,8 @@ public sealed interface Attempt {
   }
 
   /**
-   * Another claim holds the lock, and nothing of this attempt remains on the store.
+   * Another claim holds the lock or comes first, and nothing of this attempt remains on the store,
+   * except for what {@link Claim#reservation()} describes.
    *
    * @param retryAfter the time after which to try again at the latest, if there is no signal; for
    *     example the remaining TTL of the holder

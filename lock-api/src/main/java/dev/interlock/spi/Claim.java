@@ -207,9 +207,14 @@ public final class Claim {
 
   /**
    * {@return for how long a store without a queue has to remember, after it has answered busy, that
-   * a claim of this weight waits} During that time the store grants nothing to lighter claims that
-   * would keep this one waiting. A store may also serve exclusive claims in the order in which they
-   * began to wait. Zero if the caller does not wait, or if the store has a queue.
+   * a claim of this weight waits} Zero if the caller does not wait, or if the store has a queue.
+   *
+   * <p>While claims of a weight wait, the store refuses each claim that would leave no room for
+   * them, unless claims of its own weight have waited for longer. This also applies to claims of
+   * callers that do not wait. A grant ends this precedence of its weight: at once if there is no
+   * room for another claim of the weight, otherwise within a second. Exclusive claims all have the
+   * same weight and need none of this; a store may serve them in the order in which they began to
+   * wait.
    *
    * <p>The waiter asks again before the time has passed, with another identity. But a time of less
    * than a millisecond marks its last attempt, which only takes what is reserved for it.

@@ -74,19 +74,6 @@ public record Grant(
   }
 
   /**
-   * Returns a grant that expires on the store.
-   *
-   * @param claim the attempt that succeeded
-   * @param token the store's fencing token, or 0
-   * @param validUntil the time until which it is certain
-   * @param effectiveTtl how long the store keeps it
-   * @return the grant
-   */
-  public static Grant expiring(Claim claim, long token, long validUntil, Duration effectiveTtl) {
-    return new Grant(claim, token, validUntil, effectiveTtl, effectiveTtl, true);
-  }
-
-  /**
    * Returns a grant that lasts as long as the client's session.
    *
    * @param claim the attempt that succeeded
@@ -114,12 +101,24 @@ public record Grant(
   }
 
   /**
-   * Returns this grant with another end of its validity.
+   * Returns this grant with its validity counted from a request of the claim other than the first.
+   * For backends with a queue, whose claims may be older than their TTL when they are granted.
    *
-   * @param earlier the time until which it is certain
+   * @param sentAt the {@link TimeSource#nanoTime()} before the request that was granted
    * @return the grant
    */
-  public Grant validUntil(long earlier) {
-    return new Grant(claim, token, earlier, effectiveTtl, validityPerConfirmation, expiresOnStore);
+  public Grant countedFrom(long sentAt) {
+    return validUntil(sentAt + validityPerConfirmation.toNanos());
+  }
+
+  /**
+   * Returns this grant with another end of its validity.
+   *
+   * @param validUntil the time until which it is certain
+   * @return the grant
+   */
+  public Grant validUntil(long validUntil) {
+    return new Grant(
+        claim, token, validUntil, effectiveTtl, validityPerConfirmation, expiresOnStore);
   }
 }

@@ -42,8 +42,9 @@ public interface LockBackend extends AutoCloseable {
 
   /**
    * Tries once to acquire a lock, without waiting for its holder. If the answer is busy, nothing of
-   * the attempt may remain on the store. If the attempt fails, the engine calls {@link #release}
-   * for the claim until certainly nothing remains, unless nothing was sent.
+   * the attempt may remain on the store, except for what {@link Claim#reservation()} describes. If
+   * the attempt fails, the engine calls {@link #release} for the claim until certainly nothing
+   * remains, unless nothing was sent.
    *
    * <p>Without a queue, two more rules apply. The engine repeats the release for a while, because
    * the request may arrive after its release. It does not release if the store has refused the

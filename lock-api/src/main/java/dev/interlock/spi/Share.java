@@ -8,7 +8,8 @@ import dev.interlock.LockKind;
 /**
  * The part of a name that a {@link Claim} asks for. A name has a capacity, and each claim has a
  * weight. The store grants a claim if the weights of all holders of the name stay within the
- * capacity.
+ * capacity. Weights must be added in 64 bits: the sum of a reader and a writer exceeds an {@code
+ * int}.
  *
  * <p>An exclusive lock is 1 of 1, permits of a semaphore are k of N, a reader is 1 of {@link
  * #UNLIMITED}, and a writer is all of that. All claims of a name have to {@linkplain #agreesWith

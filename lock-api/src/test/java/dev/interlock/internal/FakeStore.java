@@ -454,7 +454,7 @@ final class FakeStore {
                   onSessions
                       ? Grant.onSession(
                           claim, tokens, now, validityPerConfirmation(claim), claim.ttl())
-                      : Grant.expiring(claim, tokens, until, claim.ttl()));
+                      : new Grant(claim, tokens, until, claim.ttl(), claim.ttl(), true));
         }
       }
       hook.after();

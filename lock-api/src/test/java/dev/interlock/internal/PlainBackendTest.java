@@ -46,6 +46,7 @@ class PlainBackendTest {
   private final CountDownLatch hung = new CountDownLatch(4);
   private final CountDownLatch unhang = new CountDownLatch(1);
   private boolean busy;
+  private boolean countsFromRequest;
 
   private final class Plain implements LockBackend {
     @Override
@@ -53,6 +54,10 @@ class PlainBackendTest {
       time.advance(ROUND_TRIP);
       if (!failures.isEmpty()) {
         throw failures.remove();
+      }
+      if (countsFromRequest) {
+        long sentAt = time.nanoTime() - ROUND_TRIP.toNanos();
+        return new Attempt.Granted(Grant.forTtl(claim, 7).countedFrom(sentAt));
       }
       return busy ? new Attempt.Busy() : new Attempt.Granted(claim, 7);
     }
@@ -123,6 +128,17 @@ class PlainBackendTest {
     try (DefaultLockClient engine = open();
         Lease lease = engine.lock("a").acquire()) {
       time.advance(TTL.dividedBy(10));
+      lease.renew();
+      assertEquals(CERTAIN.minus(ROUND_TRIP), lease.remainingValidity());
+    }
+  }
+
+  @Test
+  void aGrantThatCountsFromItsRequestHasTheMarginAtOnceAndAfterEachRenewal() throws Exception {
+    countsFromRequest = true;
+    try (DefaultLockClient engine = open();
+        Lease lease = engine.lock("a").acquire()) {
+      assertEquals(CERTAIN.minus(ROUND_TRIP), lease.remainingValidity());
       lease.renew();
       assertEquals(CERTAIN.minus(ROUND_TRIP), lease.remainingValidity());
     }

@@ -64,7 +64,7 @@ class QueueValidityTest {
           return busy && (closed.await(limit) || limit.hasPassed())
               ? new Attempt.Busy(Duration.ZERO)
               : new Attempt.Granted(
-                  Grant.expiring(claim, joined.get(), sentAt + TTL.toNanos(), TTL));
+                  new Grant(claim, joined.get(), sentAt + TTL.toNanos(), TTL, TTL, true));
         }
 
         @Override

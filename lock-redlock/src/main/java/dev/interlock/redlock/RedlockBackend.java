@@ -196,7 +196,8 @@ final class RedlockBackend implements LockBackend {
       long until = validUntil(claim, sentAt);
       entry.confirm(until);
       waits.remove(claim.name());
-      return new Attempt.Granted(Grant.expiring(claim, acquisition.token(), until, requests.ttl));
+      return new Attempt.Granted(
+          new Grant(claim, acquisition.token(), until, requests.ttl, requests.ttl, true));
     }
     if (outcome == Outcome.BUSY) {
       // Late votes can then be withdrawn together with the others, before they hinder anybody.

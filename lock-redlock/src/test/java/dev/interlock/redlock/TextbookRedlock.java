@@ -235,7 +235,7 @@ class TextbookRedlock implements LockBackend {
     List<Long> counts = confirmations(asked, deadline);
     if (counts.size() == majority()) {
       return new Attempt.Granted(
-          Grant.expiring(claim, token(counts), validUntil(claim, sentAt), claim.ttl()));
+          Grant.forTtl(claim, token(counts)).validUntil(validUntil(claim, sentAt)));
     }
     withdraw(claim);
     return new Attempt.Busy(Duration.ofNanos(ThreadLocalRandom.current().nextLong(3_000_000)));

@@ -7,6 +7,7 @@ import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
+import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
@@ -18,6 +19,7 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -27,14 +29,15 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 
-/** Locks as rows that expire by the server's clock. */
+/** Holds as rows that expire by the server's clock. */
 final class TutorialBackend implements LockBackend {
 
   static final BackendInfo INFO =
       BackendInfoBuilder.of("tutorial", "a row with an expiry, and a sequence for tokens")
-          .capabilities(Capability.FENCING)
+          .capabilities(Capability.FENCING, Capability.READ_WRITE, Capability.SEMAPHORE)
           .granularity(Duration.ofMillis(100))
           .minTtl(Duration.ofMillis(50))
           .guarantee(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
@@ -45,6 +48,9 @@ final class TutorialBackend implements LockBackend {
           .guarantee(Guarantee.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
           .guarantee(Guarantee.NOT_APPLICABLE, Fault.EVICTION)
           .build();
+
+  /** As in schema.sql: how long a turn lasts after its first grant. */
+  private static final int TURN_MILLIS = 500;
 
   private final HikariDataSource database;
   private final String endpoint;
@@ -71,18 +77,36 @@ final class TutorialBackend implements LockBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) {
+    Share share = claim.share();
     return ask(
-        "SELECT interlock_acquire(?, ?, ?, ? * interval '1 microsecond')",
+        "SELECT * FROM interlock_acquire(?, ?, ?, ? * interval '1 microsecond',"
+            + " ?, ?, ?, ? * interval '1 microsecond')",
         statement -> {
           ResultSet row = statement.executeQuery();
           row.next();
-          long token = row.getLong(1);
-          return row.wasNull() ? new Attempt.Busy() : new Attempt.Granted(claim, token);
+          String kind = row.getString("used_as");
+          if (kind != null) {
+            int capacity = row.getInt("used_capacity");
+            throw share.disagreement(claim.name(), new Share(LockKind.valueOf(kind), 1, capacity));
+          }
+          long token = row.getLong("granted");
+          return row.wasNull() ? busy(share) : new Attempt.Granted(claim, token);
         },
         key(claim.name()),
         claim.id(),
         claim.label(),
-        claim.ttl().toNanos() / 1000);
+        claim.ttl().toNanos() / 1000,
+        share.kind().name(),
+        share.weight(),
+        share.capacity(),
+        claim.reservation().toNanos() / 1000);
+  }
+
+  /** A waiter of a weight whose turn has come must ask before that turn is over. */
+  private static Attempt busy(Share share) {
+    return share.isExclusive()
+        ? new Attempt.Busy()
+        : new Attempt.Busy(Duration.ofMillis(TURN_MILLIS - 100));
   }
 
   @Override
@@ -110,18 +134,22 @@ final class TutorialBackend implements LockBackend {
   @Override
   public LockState inspect(String name, Deadline deadline) {
     return ask(
-        "SELECT holder, token, extract(epoch FROM expires - clock_timestamp()) FROM interlock_lock"
-            + " WHERE name = ? AND expires > clock_timestamp()",
+        "SELECT holder, token, kind, weight, capacity, extract(epoch FROM expires - clock_timestamp())"
+            + " FROM interlock_lock WHERE name = ? AND token IS NOT NULL"
+            + " AND expires > clock_timestamp() ORDER BY token",
         statement -> {
           ResultSet row = statement.executeQuery();
-          return row.next()
-              ? LockStates.held(
-                  name,
-                  row.getString(1),
-                  row.getLong(2),
-                  Duration.ofMillis((long) (row.getDouble(3) * 1000)),
-                  List.of())
-              : LockStates.free(name);
+          LockState state = LockStates.free(name);
+          List<LockState.Holder> holders = new ArrayList<>();
+          while (row.next()) {
+            LockKind kind = LockKind.valueOf(row.getString(3));
+            Duration rest = Duration.ofMillis((long) (row.getDouble(6) * 1000));
+            holders.add(
+                LockStates.holder(
+                    kind, row.getInt(4), row.getString(1), row.getLong(2), rest, null));
+            state = LockStates.held(name, kind, row.getInt(5), holders, List.of());
+          }
+          return state;
         },
         key(name));
   }
@@ -129,7 +157,9 @@ final class TutorialBackend implements LockBackend {
   @Override
   public boolean forceRelease(String name, Deadline deadline) {
     return ask(
-        "DELETE FROM interlock_lock WHERE name = ? RETURNING expires > clock_timestamp()",
+        "WITH taken AS (DELETE FROM interlock_lock WHERE name = ? AND token IS NOT NULL"
+            + " RETURNING expires) SELECT coalesce(bool_or(expires > clock_timestamp()), false)"
+            + " FROM taken",
         statement -> {
           ResultSet row = statement.executeQuery();
           return row.next() && row.getBoolean(1);

@@ -17,7 +17,7 @@ class TutorialContractTest extends LockTck {
 
   private static final DatabaseStore.Table TABLE =
       new DatabaseStore.Table(
-          "SELECT encode(name, 'hex'), true FROM interlock_lock",
+          "SELECT encode(name, 'hex'), token IS NOT NULL FROM interlock_lock",
           true,
           DatabaseStore::fromHex,
           name ->

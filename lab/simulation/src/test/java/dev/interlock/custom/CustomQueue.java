@@ -52,9 +52,7 @@ final class CustomQueue extends CustomLock implements QueueingBackend {
         long sentAt = time.nanoTime();
         long token = number(Op.TAKE, claim);
         if (token > 0) {
-          Grant grant = Grant.forTtl(claim, token);
-          return new Attempt.Granted(
-              grant.validUntil(sentAt + grant.validityPerConfirmation().toNanos()));
+          return new Attempt.Granted(Grant.forTtl(claim, token).countedFrom(sentAt));
         }
         if (token == -1) {
           throw new LockUnavailableException(

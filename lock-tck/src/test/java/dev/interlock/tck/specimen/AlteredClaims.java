@@ -74,7 +74,7 @@ abstract class AlteredClaims extends ForwardingQueue {
     long sentAt = grant.validUntil() - grant.effectiveTtl().toNanos();
     long validUntil = sentAt + claim.ttl().toNanos();
     return new Attempt.Granted(
-        received(Grant.expiring(claim, grant.token(), validUntil, claim.ttl())));
+        received(new Grant(claim, grant.token(), validUntil, claim.ttl(), claim.ttl(), true)));
   }
 
   @Override

@@ -253,11 +253,13 @@ final class ShareMutants {
       overtaken.put(claim.id(), aside);
       return super.tryAcquire(aside, deadline) instanceof Attempt.Granted granted
           ? new Attempt.Granted(
-              Grant.expiring(
+              new Grant(
                   claim,
                   granted.grant().token(),
                   granted.grant().validUntil(),
-                  granted.grant().effectiveTtl()))
+                  granted.grant().effectiveTtl(),
+                  granted.grant().validityPerConfirmation(),
+                  true))
           : attempt;
     }
 
@@ -317,8 +319,7 @@ final class ShareMutants {
                 claim.issuedAt(),
                 claim.share(),
                 claim.reservation());
-        Renewal unused =
-            super.renew(Grant.expiring(other, grant.token(), grant.validUntil(), ttl), soon());
+        Renewal unused = super.renew(Grant.forTtl(other, grant.token()), soon());
       }
     }
 
@@ -514,7 +515,13 @@ final class ShareMutants {
         return grant;
       }
       long token = tokens.received.computeIfAbsent(claim.name(), name -> grant.token());
-      return Grant.expiring(claim, token, grant.validUntil(), grant.effectiveTtl());
+      return new Grant(
+          claim,
+          token,
+          grant.validUntil(),
+          grant.effectiveTtl(),
+          grant.validityPerConfirmation(),
+          true);
     }
   }
 }

@@ -510,7 +510,7 @@ final class StoreMutants {
             new WakeUp(time).await(Deadline.in(time, Duration.ofMillis(300)));
             long validUntil = time.nanoTime() + claim.ttl().toNanos();
             return new Attempt.Granted(
-                Grant.expiring(claim, granted.grant().token(), validUntil, claim.ttl()));
+                Grant.forTtl(claim, granted.grant().token()).validUntil(validUntil));
           }
           return attempt;
         }
