@@ -25,7 +25,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** Generates {@code docs/peers.md} from the recorded results. */
+/** Generates {@code docs/peers-all.md} from the recorded results. */
 final class PeersPage {
   private record Result(ContractRule rule, PeerHarness peer, RuleOutcome found, Verdict verdict) {}
 
@@ -88,19 +88,25 @@ final class PeersPage {
     text.append("\n## Rules\n\n| rule");
     runs.keySet().forEach(peer -> text.append(" | " + peer.name()));
     text.append(" |\n" + "|---".repeat(1 + runs.size()) + "|\n");
-    Map<String, String> untested = new LinkedHashMap<>();
+    Map<String, List<ContractRule>> untested = new LinkedHashMap<>();
     results.stream()
         .collect(groupingBy(Result::rule, LinkedHashMap::new, toList()))
         .forEach(
             (rule, results) -> {
               String cells = results.stream().map(PeersPage::cell).collect(joining(" | "));
               if (cells.matches("(not offered|not tested|–|[ |])+")) {
-                untested.merge(cells, rule.id(), (ids, id) -> ids + ", " + id);
+                untested.computeIfAbsent(cells, c -> new ArrayList<>()).add(rule);
               } else {
-                text.append("| %s %s | %s |\n".formatted(rule.id(), rule.title(), cells));
+                row(List.of(rule), cells);
               }
             });
-    untested.forEach((cells, ids) -> text.append("| " + ids + " | " + cells + " |\n"));
+    untested.forEach((cells, rules) -> row(rules, cells));
+  }
+
+  private void row(List<ContractRule> rules, String cells) {
+    String ids = rules.stream().map(ContractRule::id).collect(joining(", "));
+    String title = rules.size() == 1 ? " " + rules.get(0).title() : "";
+    text.append("| " + ids + title + " | " + cells + " |\n");
   }
 
   private static String cell(Result result) {

@@ -44,7 +44,7 @@ import org.redisson.config.Config;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
 import org.springframework.integration.redis.util.RedisLockRegistry;
-import org.springframework.integration.support.locks.LockRegistry;
+import org.springframework.integration.support.locks.RenewableLockRegistry;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
@@ -409,7 +409,7 @@ final class Reproductions {
     void run(
         String kind,
         String uri,
-        BiFunction<String, Duration, LockRegistry<? extends Lock>> registry)
+        BiFunction<String, Duration, RenewableLockRegistry<? extends Lock>> registry)
         throws Exception;
   }
 
@@ -469,6 +469,12 @@ final class Reproductions {
           timed.interrupt();
           timed.join();
           holder.unlock();
+          inThread(
+              () -> {
+                Thread.currentThread().interrupt();
+                boolean acquired = waiting.tryLock();
+                out.println(kind + ": tryLock() of an interrupted thread, lock free: " + acquired);
+              });
         });
   }
 
@@ -485,7 +491,7 @@ final class Reproductions {
     runOnBothRegistries(
         (kind, uri, registry) -> {
           try (Network network = network(uri)) {
-            LockRegistry<? extends Lock> slow =
+            RenewableLockRegistry<? extends Lock> slow =
                 registry.apply(network.uri(), Duration.ofMillis(500));
             Lock warm = slow.obtain("warm-up");
             warm.lock();
@@ -497,6 +503,7 @@ final class Reproductions {
                       + ": tryLock(30 s) with a TTL of 500 ms, answers take 1 s: "
                       + slow.obtain("job").tryLock(30, TimeUnit.SECONDS));
               out.println("  tryLock of another registry at that moment: " + other.tryLock());
+              report(out, "  renewLock of the first registry", () -> slow.renewLock("job"));
             }
           }
         });

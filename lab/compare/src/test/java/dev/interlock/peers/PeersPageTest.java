@@ -13,11 +13,11 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests that docs/peers.md shows the recorded results. With {@code -Dinterlock.docs.write}, it
+ * Tests that docs/peers-all.md shows the recorded results. With {@code -Dinterlock.docs.write}, it
  * writes the page.
  */
 class PeersPageTest {
-  private static final Path PAGE = Path.of("../../docs/peers.md");
+  private static final Path PAGE = Path.of("../../docs/peers-all.md");
 
   @Test
   void thePageShowsTheRecordedResults() throws Exception {
@@ -28,7 +28,7 @@ class PeersPageTest {
     assertEquals(
         current,
         Files.readString(PAGE, UTF_8),
-        "docs/peers.md is not up to date; run this test with -Dinterlock.docs.write");
+        "docs/peers-all.md is not up to date; run this test with -Dinterlock.docs.write");
   }
 
   @Test
