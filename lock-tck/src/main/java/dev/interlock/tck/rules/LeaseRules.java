@@ -7,13 +7,16 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import dev.interlock.Acquirable;
 import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
+import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.fault.Direction;
@@ -22,6 +25,7 @@ import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
+import dev.interlock.tck.run.NotApplicableException;
 import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
 import java.time.Duration;
@@ -40,6 +44,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** LEASE: TTLs, validity and renewal. */
 public abstract class LeaseRules extends RuleTest {
@@ -99,6 +104,152 @@ public abstract class LeaseRules extends RuleTest {
           next, lease, "a client with another clock got a lower token than its predecessor");
       next.release();
     }
+  }
+
+  @Rule("LEASE-01")
+  void theTtlOfALockCountsInsteadOfItsClients() throws Exception {
+    LockClient ofShortTtl = client(unrenewed());
+    LockClient ofLongTtl = client();
+    LockClient other = client();
+    Map<Lease, Acquirable<Lease>> lasting = new LinkedHashMap<>();
+    Map<Lease, Acquirable<Lease>> ending = new LinkedHashMap<>();
+    for (Kind kind : kinds()) {
+      for (boolean waits : List.of(false, true)) {
+        String name = newName();
+        Lease lease =
+            acquire(
+                kind.of(ofShortTtl, name, options -> options.ttl(timing().longTtl())),
+                waits ? kind.whole().of(other, name) : null);
+        assertRenewed(lease, "a lease ended before its TTL");
+        lasting.put(lease, kind.whole().of(other, name));
+      }
+    }
+    Lease usual = acquireNow(ofShortTtl.lock(newName()));
+    for (Kind kind : kinds()) {
+      for (boolean waits : List.of(false, true)) {
+        String name = newName();
+        Lease lease =
+            acquire(
+                kind.of(ofLongTtl, name, options -> options.ttl(timing().ttl()).autoRenew(false)),
+                waits ? kind.whole().of(other, name) : null);
+        emptyOn(
+            LeaseLostException.class,
+            () -> {
+              renewIfOffered(lease, bound());
+              return true;
+            });
+        ending.put(lease, kind.whole().of(other, name));
+      }
+    }
+    for (Map.Entry<Lease, Acquirable<Lease>> each : ending.entrySet()) {
+      Lease next =
+          acquireWithin(
+              maxLifetime(each.getKey()),
+              each.getValue(),
+              "the store did not free a lock after its own TTL, which is shorter than its client's,");
+      assertFalse(
+          each.getKey().isHeld(), "the lease is still held after another client acquired the lock");
+      next.release();
+    }
+    acquireWithin(
+            maxLifetime(usual),
+            other.lock(usual.name()),
+            "the store did not free the lock after the TTL")
+        .release();
+    lasting.forEach(
+        (lease, whole) -> {
+          assertTrue(lease.isHeld(), "a lease ended after the TTL of its client, before its own");
+          assertRefused(
+              whole, "the store freed a lock after the TTL of its client, before its own");
+          lease.release();
+        });
+  }
+
+  /** Acquires a lock at once, or by waiting until another client has released it. */
+  private Lease acquire(Acquirable<Lease> lock, @Nullable Acquirable<Lease> blocking)
+      throws Exception {
+    if (blocking == null) {
+      return acquireNow(lock);
+    }
+    Lease blocker = acquireNow(blocking);
+    CompletableFuture<Lease> waiter = lock.acquireAsync();
+    awaitQueued(client(), blocker.name(), 1);
+    blocker.release();
+    return within(waiter, "a waiter was not served");
+  }
+
+  @Rule("LEASE-01")
+  void aTtlMayBeAsLongAsAYear() throws Exception {
+    // In milliseconds, 25 days need more than 31 bits. In 32 bits, the second is a short TTL.
+    List<Duration> ttls =
+        List.of(
+            Duration.ofDays(25),
+            Duration.ofMillis(1L << 32).plus(timing().ttl()),
+            Duration.ofDays(365));
+    LockClient client = client(unrenewed());
+    LockClient other = client();
+    Map<Lease, Acquirable<Lease>> held = new LinkedHashMap<>();
+    for (Kind kind : kinds()) {
+      for (Duration ttl : ttls) {
+        String name = newName();
+        Lease lease = acquireForLong(kind.of(client, name, options -> options.ttl(ttl)), ttl);
+        held.put(lease, kind.whole().of(other, name));
+        assertTrue(
+            lease.effectiveTtl().compareTo(ttl) >= 0,
+            () ->
+                "the effective TTL is " + text(lease.effectiveTtl()) + " instead of " + text(ttl));
+        assertRenewed(lease, "a lease with a long TTL was lost");
+        assertLastsOnTheStore(lease, other);
+      }
+    }
+    Lease usual = acquireNow(client.lock(newName()));
+    acquireWithin(
+            maxLifetime(usual),
+            other.lock(usual.name()),
+            "the store did not free the lock after the TTL")
+        .release();
+    for (Map.Entry<Lease, Acquirable<Lease>> each : held.entrySet()) {
+      Lease lease = each.getKey();
+      assertTrue(lease.isHeld(), "a lease with a long TTL was lost");
+      assertLastsOnTheStore(lease, other);
+      assertRefused(
+          each.getValue(),
+          "another client acquired a lock whose TTL is " + text(lease.effectiveTtl()));
+      ReleaseOutcome outcome = lease.release();
+      assertNotEquals(
+          ReleaseOutcome.ALREADY_LOST, outcome, "the store had freed a lock with a long TTL");
+      acquireAfter(outcome, each.getValue()).release();
+    }
+  }
+
+  private Lease acquireForLong(Acquirable<Lease> lock, Duration ttl) {
+    try {
+      return acquireNow(lock);
+    } catch (LockConfigurationException e) {
+      assertTrue(
+          String.valueOf(e.getMessage()).contains("TTL"),
+          () -> "a TTL of " + text(ttl) + " is refused with a message that does not name it: " + e);
+      throw new NotApplicableException(info().name() + " refuses such a TTL: " + e.getMessage());
+    }
+  }
+
+  /** Checks that the store shows the lock for as long as its lease is valid, if it shows that. */
+  private void assertLastsOnTheStore(Lease lease, LockClient observer) {
+    Duration valid = lease.remainingValidity();
+    LockState state = answer(() -> observer.admin().inspect(lease.name()));
+    assertTrue(
+        state.isHeld(), "a lock is shown as free whose TTL is " + text(lease.effectiveTtl()));
+    state
+        .remaining()
+        .ifPresent(
+            shown ->
+                assertTrue(
+                    shown.plus(bound()).compareTo(valid) >= 0,
+                    () ->
+                        "the time left was shown as "
+                            + text(shown)
+                            + ", but the lease is valid for "
+                            + text(valid)));
   }
 
   @Rule("LEASE-02")
