@@ -86,6 +86,23 @@ final class CustomFaults {
     return script(correct -> Fault.replace(correct, "local time =", line + "\nlocal time ="), ops);
   }
 
+  /** {@return a script that compares the end of a lock with an argument, the time of a client} */
+  private static String untilTimeOf(String now, String correct) {
+    return Fault.replace(
+        Fault.replace(
+            correct,
+            TAKEN,
+            "if tonumber(redis.call('HGET', KEYS[1], 'until') or 0) > tonumber("
+                + now
+                + ") then return 0 end"),
+        KEEP + "\n",
+        KEEP
+            + "\nredis.call('HSET', KEYS[1], 'until', "
+            + now
+            + " + ARGV[3])\n"
+            + "redis.call('PEXPIRE', KEYS[1], ARGV[3] * 2)\n");
+  }
+
   private interface Asking {
     Object ask(Op op, Claim claim, Store store, Supplier<Object> correct);
   }
@@ -426,19 +443,22 @@ final class CustomFaults {
         new Wrong(
             "expiry by the client's clock",
             "A lock ends when its time is over by the wall clock of a client that wants it.",
-            script(
-                correct ->
-                    Fault.replace(
-                        Fault.replace(
-                            correct,
-                            TAKEN,
-                            "if tonumber(redis.call('HGET', KEYS[1], 'until') or 0) >"
-                                + " tonumber(ARGV[5]) then return 0 end"),
-                        KEEP + "\n",
-                        KEEP
-                            + "\nredis.call('HSET', KEYS[1], 'until', ARGV[5] + ARGV[3])\n"
-                            + "redis.call('PEXPIRE', KEYS[1], ARGV[3] * 2)\n"),
-                GRANTING)),
+            script(correct -> untilTimeOf("ARGV[5]", correct), GRANTING)),
+        new Wrong(
+            "expiry by the system clock",
+            "A lock ends when its time is over by the system clock of a process that wants it.",
+            () ->
+                new Fault() {
+                  @Override
+                  String argument(Op op, Claim claim, Store store) {
+                    return "" + System.currentTimeMillis();
+                  }
+
+                  @Override
+                  String script(Op op, String correct) {
+                    return grants(op) ? untilTimeOf("ARGV[6]", correct) : correct;
+                  }
+                }),
         new Wrong(
             "renewal that brings back",
             "A renewal creates the lock again if nobody holds it.",

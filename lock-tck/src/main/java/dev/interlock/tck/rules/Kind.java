@@ -21,7 +21,7 @@ enum Kind implements RuleTest.AcquirableFactory {
 
   @Override
   public Acquirable<Lease> of(LockClient client, String name) {
-    return of(client, name, unchanged -> {});
+    return this == LOCK ? client.lock(name) : of(client, name, unchanged -> {});
   }
 
   /** {@return what a client acquires with options of its own} */
