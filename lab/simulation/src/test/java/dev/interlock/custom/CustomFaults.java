@@ -86,23 +86,6 @@ final class CustomFaults {
     return script(correct -> Fault.replace(correct, "local time =", line + "\nlocal time ="), ops);
   }
 
-  /** {@return a script that compares the end of a lock with an argument, the time of a client} */
-  private static String untilTimeOf(String now, String correct) {
-    return Fault.replace(
-        Fault.replace(
-            correct,
-            TAKEN,
-            "if tonumber(redis.call('HGET', KEYS[1], 'until') or 0) > tonumber("
-                + now
-                + ") then return 0 end"),
-        KEEP + "\n",
-        KEEP
-            + "\nredis.call('HSET', KEYS[1], 'until', "
-            + now
-            + " + ARGV[3])\n"
-            + "redis.call('PEXPIRE', KEYS[1], ARGV[3] * 2)\n");
-  }
-
   private interface Asking {
     Object ask(Op op, Claim claim, Store store, Supplier<Object> correct);
   }
@@ -443,7 +426,19 @@ final class CustomFaults {
         new Wrong(
             "expiry by the client's clock",
             "A lock ends when its time is over by the wall clock of a client that wants it.",
-            script(correct -> untilTimeOf("ARGV[5]", correct), GRANTING)),
+            script(
+                correct ->
+                    Fault.replace(
+                        Fault.replace(
+                            correct,
+                            TAKEN,
+                            "if tonumber(redis.call('HGET', KEYS[1], 'until') or 0) >"
+                                + " tonumber(ARGV[5]) then return 0 end"),
+                        KEEP + "\n",
+                        KEEP
+                            + "\nredis.call('HSET', KEYS[1], 'until', ARGV[5] + ARGV[3])\n"
+                            + "redis.call('PEXPIRE', KEYS[1], ARGV[3] * 2)\n"),
+                GRANTING)),
         new Wrong(
             "expiry by the system clock",
             "A lock ends when its time is over by the system clock of a process that wants it.",
@@ -456,7 +451,15 @@ final class CustomFaults {
 
                   @Override
                   String script(Op op, String correct) {
-                    return grants(op) ? untilTimeOf("ARGV[6]", correct) : correct;
+                    String until = "redis.call('HSET', KEYS[1], 'until', ARGV[6] + ARGV[3])\n";
+                    return op == Op.RENEW
+                        ? replace(correct, "return " + KEEP, until + "return " + KEEP)
+                        : correct
+                            .replace(
+                                TAKEN,
+                                "if tonumber(redis.call('HGET', KEYS[1], 'until') or 0) >"
+                                    + " tonumber(ARGV[6]) then return 0 end")
+                            .replace(KEEP, until + KEEP);
                   }
                 }),
         new Wrong(
