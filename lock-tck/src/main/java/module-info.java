@@ -10,6 +10,7 @@ module dev.interlock.tck {
   requires transitive org.junit.jupiter.api;
   requires org.junit.platform.launcher;
   requires com.google.gson;
+  requires java.instrument;
   requires java.management;
   requires org.junit.platform.reporting;
   requires org.slf4j;

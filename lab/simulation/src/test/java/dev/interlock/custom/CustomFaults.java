@@ -440,6 +440,29 @@ final class CustomFaults {
                             + "redis.call('PEXPIRE', KEYS[1], ARGV[3] * 2)\n"),
                 GRANTING)),
         new Wrong(
+            "expiry by the system clock",
+            "A lock ends when its time is over by the system clock of a process that wants it.",
+            () ->
+                new Fault() {
+                  @Override
+                  String argument(Op op, Claim claim, Store store) {
+                    return "" + System.currentTimeMillis();
+                  }
+
+                  @Override
+                  String script(Op op, String correct) {
+                    String until = "redis.call('HSET', KEYS[1], 'until', ARGV[6] + ARGV[3])\n";
+                    return op == Op.RENEW
+                        ? replace(correct, "return " + KEEP, until + "return " + KEEP)
+                        : correct
+                            .replace(
+                                TAKEN,
+                                "if tonumber(redis.call('HGET', KEYS[1], 'until') or 0) >"
+                                    + " tonumber(ARGV[6]) then return 0 end")
+                            .replace(KEEP, until + KEEP);
+                  }
+                }),
+        new Wrong(
             "renewal that brings back",
             "A renewal creates the lock again if nobody holds it.",
             replacing(

@@ -34,6 +34,7 @@ final class CustomSpecimens {
       both | renewal once a second | LEASE-03 | before the end of the validity of a holder that was cut off
       both | expiry set by a second request | EXCL-05 | the grant to a client that vanished did not expire
       both | expiry by the client's clock | LEASE-01 | a client with another clock acquired the lock
+      both | expiry by the system clock | LEASE-01 | of a process with another system clock
       both | renewal that brings back | LEASE-04 | a lost lease was renewed, with the lock free
       both | renewal of anybody's lock | EXCL-03 | a lease that was taken away was renewed
       both | renewal of the same holder's lock | EXCL-03 | held by a client with the same label

@@ -33,7 +33,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
@@ -278,18 +281,34 @@ public abstract class FencingRules extends RuleTest {
 
   @Rule("FENCE-02")
   void tokensRiseAfterIdleTimeWithoutAnyClient() throws Exception {
-    String name = newName();
-    long before;
-    ReleaseOutcome released;
-    try (LockClient first = client()) {
-      Lease lease = acquireNow(first.lock(name));
-      before = lease.fencingToken();
-      released = lease.release();
+    Duration ttl = Collections.max(List.of(Duration.ofMillis(500), info().minTtl()));
+    LockClient operator = client();
+    Map<String, Map.Entry<Kind, Long>> before = new LinkedHashMap<>();
+    try (LockClient first = client(options(ttl, false))) {
+      for (Kind kind : kinds()) {
+        for (int end = 0; end < 3; end++) {
+          String name = newName();
+          Lease lease = acquireNow(kind.of(first, name));
+          before.put(name, Map.entry(kind.whole(), lease.fencingToken()));
+          if (end == 0) {
+            lease.release();
+          } else if (end == 1) {
+            boolean unused = answer(() -> operator.admin().forceRelease(name));
+          } else {
+            awaitExpiry(lease);
+          }
+        }
+      }
     }
-    sleep(timing().ttl().multipliedBy(2)); // time for a clean-up on the store
-    Lease after = acquireAfter(released, client().lock(name));
-    assertHigher(after.fencingToken(), before, "after idle time");
-    after.release();
+    // A counter must outlast any number of TTLs. On most stores these are sixteen.
+    sleep(Collections.max(List.of(Duration.ofSeconds(8), ttl.multipliedBy(4))));
+    LockClient second = client();
+    before.forEach(
+        (name, last) -> {
+          Lease after = acquireNow(last.getKey().of(second, name));
+          assertHigher(after.fencingToken(), last.getValue(), "after idle time");
+          after.release();
+        });
   }
 
   // --- FENCE-03 ---

@@ -3,9 +3,11 @@ package dev.interlock.tck.rules;
 import dev.interlock.Acquirable;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
 import java.util.List;
+import java.util.function.Consumer;
 
 /** The kinds of acquirables that tests use, also in another process. */
 enum Kind implements RuleTest.AcquirableFactory {
@@ -19,12 +21,26 @@ enum Kind implements RuleTest.AcquirableFactory {
 
   @Override
   public Acquirable<Lease> of(LockClient client, String name) {
+    return this == LOCK ? client.lock(name) : of(client, name, unchanged -> {});
+  }
+
+  /** {@return what a client acquires with options of its own} */
+  Acquirable<Lease> of(LockClient client, String name, Consumer<LockOptions.Builder> change) {
     return switch (this) {
-      case LOCK -> client.lock(name);
-      case READER -> client.readWriteLock(name).readLock();
-      case WRITER -> client.readWriteLock(name).writeLock();
-      case ONE_PERMIT -> client.semaphore(name, 2);
-      case ALL_PERMITS -> client.semaphore(name, 2).permits(2);
+      case LOCK -> client.lock(name, change);
+      case READER -> client.readWriteLock(name, change).readLock();
+      case WRITER -> client.readWriteLock(name, change).writeLock();
+      case ONE_PERMIT -> client.semaphore(name, 2, change);
+      case ALL_PERMITS -> client.semaphore(name, 2, change).permits(2);
+    };
+  }
+
+  /** {@return the kind that excludes this one, and all others of the name} */
+  Kind whole() {
+    return switch (this) {
+      case LOCK -> LOCK;
+      case READER, WRITER -> WRITER;
+      case ONE_PERMIT, ALL_PERMITS -> ALL_PERMITS;
     };
   }
 

@@ -7,13 +7,17 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import dev.interlock.Acquirable;
 import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.fault.Direction;
@@ -22,11 +26,16 @@ import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
+import dev.interlock.tck.process.WrongSystemClock;
 import dev.interlock.tck.run.LateError;
+import dev.interlock.tck.run.NotApplicableException;
 import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
+import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Date;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,6 +49,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.junit.jupiter.api.parallel.ResourceAccessMode;
 import org.junit.jupiter.api.parallel.ResourceLock;
@@ -102,6 +112,281 @@ public abstract class LeaseRules extends RuleTest {
           next, lease, "a client with another clock got a lower token than its predecessor");
       next.release();
     }
+  }
+
+  /** Returns the time of day by the system clock, the latest of three ways to read it. */
+  static final class ReadSystemClock implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) {
+      long later = Math.max(Instant.now().toEpochMilli(), new Date().getTime());
+      return Long.toString(Math.max(System.currentTimeMillis(), later));
+    }
+  }
+
+  /** Acquires a name as a kind with renewal, and keeps the lease. */
+  static final class AcquireAndRenew implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      String name = arguments.get(0);
+      Kind kind = Kind.valueOf(arguments.get(1));
+      Duration ttl = Duration.parse(arguments.get(2));
+      worker.keep(name, kind.of(worker.client(), name, renewed(ttl)).acquire());
+      return "";
+    }
+  }
+
+  /** Returns whether a kept lease is held, and its token or 0. */
+  static final class Ask implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) {
+      Lease lease = worker.lease(arguments.get(0));
+      boolean fencing = worker.client().backend().has(Capability.FENCING);
+      return lease.isHeld() + " " + (fencing ? lease.fencingToken() : 0);
+    }
+  }
+
+  @Rule({"LEASE-01", "LEASE-02", "FENCE-01"})
+  void theSystemClocksOfTheClientsMachinesDoNotMatter() throws Exception {
+    requireOtherProcesses();
+    assumeTestable(
+        ModuleLayer.boot().findModule("java.instrument").isPresent(),
+        "this Java has no module java.instrument, with which the kit changes a system clock");
+    // To this process, all others are ahead.
+    Duration ahead = Duration.ofHours(-2);
+    OtherProcess other =
+        anyProcess(kit().server().uri(), unrenewed(), false, WrongSystemClock.argument(ahead));
+    other.call(OTHER_JVM_TIMEOUT, WarmUp.class, newName());
+    long clock = Long.parseLong(other.call(bound().multipliedBy(2), ReadSystemClock.class));
+    assumeTestable(
+        clock - System.currentTimeMillis() < ahead.dividedBy(2).toMillis(),
+        "the system clock of another JVM could not be changed");
+    LockClient client = client(expiring());
+    Map<String, Kind> theirs = new LinkedHashMap<>();
+    Duration ttl = Duration.ZERO;
+    for (Kind kind : kinds()) {
+      String name = newName();
+      ttl = acquireIn(other, kind, name);
+      theirs.put(name, kind.whole());
+    }
+    for (Map.Entry<String, Kind> each : theirs.entrySet()) {
+      Lease next =
+          acquireAtOnce(
+              ttl.plus(bound()),
+              each.getValue().of(client, each.getKey()),
+              "the store did not free the lock of a process with another system clock after the TTL");
+      assertFalse(
+          isHeldBy(other, each.getKey()),
+          "another client acquired the lock of a process with another system clock while its lease"
+              + " was valid");
+      assertTrue(
+          !has(Capability.FENCING) || next.fencingToken() > tokenOf(other, each.getKey()),
+          "the successor of a process with another system clock has no higher token");
+      next.release();
+    }
+    Map<Lease, Kind> ours = new LinkedHashMap<>();
+    for (Kind kind : kinds()) {
+      ours.put(acquireNow(kind.of(client, newName())), kind.whole());
+    }
+    for (Map.Entry<Lease, Kind> each : ours.entrySet()) {
+      Lease lease = each.getKey();
+      other.order(Kind.Acquire.class, lease.name(), each.getValue().name());
+      try {
+        String unused = other.answer(maxLifetime(lease).plus(bound()));
+      } catch (IOException e) {
+        fail("a process with another system clock did not acquire the lock after the TTL", e);
+      }
+      assertFalse(
+          lease.isHeld(),
+          "a process with another system clock acquired the lock of a lease that was valid");
+      assertTrue(
+          !has(Capability.FENCING) || tokenOf(other, lease.name()) > lease.fencingToken(),
+          "a process with another system clock got no higher token than its predecessor");
+    }
+    assertTrue(
+        anyOfThree(isLast -> keepsWhatItRenews(other)), // a renewal may come too late
+        "a lease of a process with another system clock was lost although it was renewed");
+  }
+
+  private boolean keepsWhatItRenews(OtherProcess other) throws Exception {
+    Duration ttl = timing().renewedTtl();
+    LockClient client = client();
+    Map<String, CompletableFuture<Optional<Lease>>> attempts = new LinkedHashMap<>();
+    for (Kind kind : kinds()) {
+      String name = newName();
+      String unused =
+          other.call(
+              bound().multipliedBy(2), AcquireAndRenew.class, name, kind.name(), ttl.toString());
+      attempts.put(name, kind.whole().of(client, name).tryAcquireAsync(ttl.multipliedBy(2)));
+    }
+    boolean kept = true;
+    for (Map.Entry<String, CompletableFuture<Optional<Lease>>> each : attempts.entrySet()) {
+      Optional<Lease> taken =
+          emptyOn(
+                  LockUnavailableException.class,
+                  () ->
+                      within(
+                          ttl.multipliedBy(2).plus(bound()),
+                          each.getValue(),
+                          "a timed attempt did not end"))
+              .flatMap(lease -> lease);
+      boolean held = isHeldBy(other, each.getKey());
+      assertTrue(
+          taken.isEmpty() || !held,
+          "another client acquired a lock that a process with another system clock renews");
+      kept &= held;
+    }
+    return kept;
+  }
+
+  private boolean isHeldBy(OtherProcess process, String name) throws Exception {
+    return Boolean.parseBoolean(ask(process, name)[0]);
+  }
+
+  private long tokenOf(OtherProcess process, String name) throws Exception {
+    return Long.parseLong(ask(process, name)[1]);
+  }
+
+  private String[] ask(OtherProcess process, String name) throws Exception {
+    return process.call(bound().multipliedBy(2), Ask.class, name).split(" ", 2);
+  }
+
+  @Rule("LEASE-01")
+  void theTtlOfALockCountsInsteadOfItsClients() throws Exception {
+    LockClient ofShortTtl = client(unrenewed());
+    LockClient other = client();
+    Map<Lease, Acquirable<Lease>> lasting =
+        acquireAll(ofShortTtl, renewed(timing().longTtl()), other);
+    Lease usual = acquireNow(ofShortTtl.lock(newName()));
+    Map<Lease, Acquirable<Lease>> ending =
+        acquireAll(client(), options -> options.ttl(timing().ttl()).autoRenew(false), other);
+    ending.put(usual, other.lock(usual.name()));
+    for (Map.Entry<Lease, Acquirable<Lease>> each : ending.entrySet()) {
+      Lease lease = each.getKey();
+      Lease next =
+          acquireWithin(
+              maxLifetime(lease),
+              each.getValue(),
+              lease == usual
+                  ? "the store did not free the lock after the TTL"
+                  : "the store did not free a lock after its own TTL, shorter than its client's,");
+      assertFalse(lease.isHeld(), "the lease is still held after another client acquired the lock");
+      next.release();
+    }
+    lasting.forEach(
+        (lease, whole) -> {
+          assertTrue(lease.isHeld(), "a lease ended after the TTL of its client, before its own");
+          assertRefused(
+              whole, "the store freed a lock after the TTL of its client, before its own");
+          lease.release();
+        });
+  }
+
+  /**
+   * Acquires each kind of lock with options of its own, at once and by waiting, and renews it.
+   *
+   * @return the leases, each with what excludes it
+   */
+  private Map<Lease, Acquirable<Lease>> acquireAll(
+      LockClient client, Consumer<LockOptions.Builder> change, LockClient other) throws Exception {
+    Map<Lease, Acquirable<Lease>> leases = new LinkedHashMap<>();
+    for (Kind kind : kinds()) {
+      for (boolean waits : List.of(false, true)) {
+        String name = newName();
+        Acquirable<Lease> whole = kind.whole().of(other, name);
+        Acquirable<Lease> lock = kind.of(client, name, change);
+        Lease lease;
+        if (waits) {
+          Lease blocker = acquireNow(whole);
+          CompletableFuture<Lease> waiter = lock.acquireAsync();
+          awaitQueued(other, name, 1);
+          blocker.release();
+          lease = within(waiter, "a waiter was not served");
+        } else {
+          lease = acquireNow(lock);
+        }
+        try {
+          renewIfOffered(lease, bound());
+        } catch (LeaseLostException e) {
+          // after a stall of the machine, or because of the fault that the test looks for
+        }
+        leases.put(lease, whole);
+      }
+    }
+    return leases;
+  }
+
+  @Rule("LEASE-01")
+  void aTtlMayBeAsLongAsAYear() throws Exception {
+    // In milliseconds, 25 days need more than 31 bits. In 32 bits, the second is a short TTL.
+    List<Duration> ttls =
+        List.of(
+            Duration.ofDays(25),
+            Duration.ofMillis(1L << 32).plus(timing().ttl()),
+            Duration.ofDays(365));
+    LockClient client = client(unrenewed());
+    LockClient other = client();
+    Map<Lease, Acquirable<Lease>> held = new LinkedHashMap<>();
+    for (Kind kind : kinds()) {
+      for (Duration ttl : ttls) {
+        String name = newName();
+        Lease lease = acquireForLong(kind.of(client, name, options -> options.ttl(ttl)), ttl);
+        held.put(lease, kind.whole().of(other, name));
+        assertTrue(
+            lease.effectiveTtl().compareTo(ttl) >= 0,
+            () ->
+                "the effective TTL is " + text(lease.effectiveTtl()) + " instead of " + text(ttl));
+        assertRenewed(lease, "a lease with a long TTL was lost");
+        assertLastsOnTheStore(lease, other);
+      }
+    }
+    Lease usual = acquireNow(client.lock(newName()));
+    acquireWithin(
+            maxLifetime(usual),
+            other.lock(usual.name()),
+            "the store did not free the lock after the TTL")
+        .release();
+    for (Map.Entry<Lease, Acquirable<Lease>> each : held.entrySet()) {
+      Lease lease = each.getKey();
+      assertTrue(lease.isHeld(), "a lease with a long TTL was lost");
+      assertLastsOnTheStore(lease, other);
+      assertRefused(
+          each.getValue(),
+          "another client acquired a lock whose TTL is " + text(lease.effectiveTtl()));
+      ReleaseOutcome outcome = lease.release();
+      assertNotEquals(
+          ReleaseOutcome.ALREADY_LOST, outcome, "the store had freed a lock with a long TTL");
+      acquireAfter(outcome, each.getValue()).release();
+    }
+  }
+
+  private Lease acquireForLong(Acquirable<Lease> lock, Duration ttl) {
+    try {
+      return acquireNow(lock);
+    } catch (LockConfigurationException e) {
+      assertTrue(
+          String.valueOf(e.getMessage()).contains("TTL"),
+          () -> "a TTL of " + text(ttl) + " is refused with a message that does not name it: " + e);
+      throw new NotApplicableException(info().name() + " refuses such a TTL: " + e.getMessage());
+    }
+  }
+
+  /** Checks that the store shows the lock for as long as its lease is valid, if it shows that. */
+  private void assertLastsOnTheStore(Lease lease, LockClient observer) {
+    Duration valid = lease.remainingValidity();
+    LockState state = answer(() -> observer.admin().inspect(lease.name()));
+    assertTrue(
+        state.isHeld(), "a lock is shown as free whose TTL is " + text(lease.effectiveTtl()));
+    state
+        .remaining()
+        .ifPresent(
+            shown ->
+                assertTrue(
+                    shown.plus(bound()).compareTo(valid) >= 0,
+                    () ->
+                        "the time left was shown as "
+                            + text(shown)
+                            + ", but the lease is valid for "
+                            + text(valid)));
   }
 
   @Rule("LEASE-02")

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Acquirable;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
@@ -22,12 +23,18 @@ import dev.interlock.tck.process.Worker;
 import dev.interlock.tck.run.Rule;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** LOSS: losses are reported once and in time. */
@@ -154,6 +161,81 @@ public abstract class LossRules extends RuleTest {
     eventually(
         () -> late.future.get() == 1,
         "onLoss() did not complete when it was called after the loss");
+  }
+
+  @Rule({"LEASE-02", "LOSS-01"})
+  void ofManyLeasesThatAreRenewedTogetherExactlyThoseThatAreGoneAreLost() throws Exception {
+    assertTrue(anyOfThree(this::exactlyThoseThatAreGoneAreLost));
+  }
+
+  /** {@return false if no renewal was confirmed in time, and a lease said so} */
+  private boolean exactlyThoseThatAreGoneAreLost(boolean lastAttempt) throws Exception {
+    LockClient client = client(renewed());
+    LockClient other = client();
+    List<Acquirable<Lease>> wanted = new ArrayList<>();
+    Map<String, Acquirable<Lease>> kept = new HashMap<>();
+    List<String> taken = new ArrayList<>();
+    for (Kind kind : kinds()) {
+      int names = kind == Kind.LOCK ? 30 : 2;
+      for (int i = 0; i < names; i++) {
+        String name = newName();
+        if (i % 3 == 1) {
+          kept.put(name, kind.whole().of(other, name));
+        } else {
+          taken.add(name); // so many that it is not enough to notice one at each renewal
+        }
+        for (int leases = kind == Kind.LOCK ? 1 : 2; leases > 0; leases--) {
+          wanted.add(kind.of(client, name));
+        }
+      }
+    }
+    Collections.shuffle(wanted, new Random(wanted.size())); // always in the same way
+    // All at once, so that they are due for renewal together.
+    List<CompletableFuture<Lease>> granted = wanted.stream().map(Acquirable::acquireAsync).toList();
+    allWithin(bound().multipliedBy(2), granted, "not all of many free locks were acquired");
+    List<Lease> leases = granted.stream().map(CompletableFuture::join).toList();
+    for (String name : taken) {
+      if (!kit().server().delete(name)) {
+        boolean unused = answer(() -> other.admin().forceRelease(name)); // it may have expired
+      }
+    }
+    Duration limit = renewed().ttl().dividedBy(2).plus(bound());
+    for (Lease lease : leases) {
+      if (!kept.containsKey(lease.name())) {
+        within(
+            limit,
+            lease.onLoss(),
+            "of many leases that are gone, not all were reported within a renewal interval");
+      }
+    }
+    List<Lease> others = leases.stream().filter(lease -> kept.containsKey(lease.name())).toList();
+    CompletableFuture<?> loss =
+        CompletableFuture.anyOf(
+            others.stream().map(Lease::onLoss).toArray(CompletableFuture[]::new));
+    sleepUnless(loss, renewed().ttl().multipliedBy(3));
+    if (loss.isDone()) {
+      LeaseLostException first = (LeaseLostException) loss.join();
+      assertTrue(
+          first.reason() == LossReason.EXPIRED && !lastAttempt,
+          () -> "one of many leases that are renewed together was lost: " + first);
+      return false;
+    }
+    for (Lease lease : others) {
+      assertRefused(
+          kept.get(lease.name()),
+          "the store freed the lock of one of many leases that are renewed together");
+      assertReleased(
+          lease, "the store had freed the lock of one of many leases that are renewed together");
+    }
+    return true;
+  }
+
+  private static void sleepUnless(Future<?> event, Duration duration) throws Exception {
+    try {
+      Object unused = event.get(duration.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (TimeoutException e) {
+      // the usual case
+    }
   }
 
   // --- LOSS-02 ---

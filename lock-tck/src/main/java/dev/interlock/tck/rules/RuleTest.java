@@ -197,6 +197,18 @@ public abstract class RuleTest {
     assumeApplicable(has(capability), info().name() + " does not declare " + capability);
   }
 
+  /** {@return an exclusive lock, and one share of each other kind of lock that there is} */
+  final List<Kind> kinds() {
+    List<Kind> kinds = new ArrayList<>(List.of(Kind.LOCK));
+    if (has(Capability.READ_WRITE)) {
+      kinds.add(Kind.READER);
+    }
+    if (has(Capability.SEMAPHORE)) {
+      kinds.add(Kind.ONE_PERMIT);
+    }
+    return kinds;
+  }
+
   static void requireSignals() {
     assumeTestable(ProcessSignals.supported(), "processes can be stopped on Linux only");
   }

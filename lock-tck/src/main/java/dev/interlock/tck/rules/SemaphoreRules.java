@@ -9,6 +9,7 @@ import dev.interlock.DistributedSemaphore;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockKind;
+import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.run.Requires;
@@ -22,6 +23,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
@@ -61,12 +63,6 @@ public abstract class SemaphoreRules extends SharedRuleTest {
     for (DistributedSemaphore semaphore : clients) {
       assertRefused(semaphore, "more permits were granted than there are");
     }
-    assertEquals(
-        List.of(2, 1, 1, 1),
-        answer(() -> client().admin().inspect(name)).holders().stream()
-            .map(holder -> holder.permits().orElse(0))
-            .toList(),
-        "the permits shown, in the order of their grants");
     ReleaseOutcome outcome = two.release();
     Lease again = acquireAfter(outcome, clients.get(1).permits(2));
     for (DistributedSemaphore semaphore : clients) {
@@ -113,6 +109,59 @@ public abstract class SemaphoreRules extends SharedRuleTest {
     assertExclusive(history);
     assertTrue(
         maxInUse.get() <= limit, () -> maxInUse + " of " + limit + " permits were in use at once");
+  }
+
+  @Rule("SEM-01")
+  void aRenewalKeepsAllPermitsOfItsLease() throws Exception {
+    String name = newName();
+    DistributedSemaphore other = client().semaphore(name, 3);
+    Lease two = acquireNow(client().semaphore(name, 3).permits(2));
+    for (int renewals = 1; renewals <= 2; renewals++) {
+      assertRenewed(two, "a lease of several permits was lost");
+      assertRefused(
+          other.permits(2), "a renewal gave back permits of its lease, which others acquired");
+    }
+    Lease last = acquireNow(other, "a renewal took a permit that its lease does not hold");
+    assertRefused(other, "a renewal gave back permits of its lease, which others acquired");
+    last.release();
+    acquireAfter(
+            two.release(),
+            other.permits(3),
+            "not all permits of a lease that was renewed came back with its release")
+        .release();
+  }
+
+  // --- SEM-06 ---
+
+  @Rule("SEM-06")
+  void theNumberOfPermitsOfEachHolderIsShown() throws Exception {
+    String name = newName();
+    LockClient observer = client();
+    Lease two = acquireNow(client().semaphore(name, 4).permits(2));
+    Lease one = acquireNow(client().semaphore(name, 4));
+    assertPermitsShown(List.of(2, 1), observer, name, "after their grants");
+    assertRenewed(two, "a lease of several permits was lost");
+    assertPermitsShown(List.of(2, 1), observer, name, "after the renewal of the first");
+    if (two.release() == ReleaseOutcome.RELEASED) {
+      assertPermitsShown(List.of(1), observer, name, "after the release of the first");
+    }
+    one.release();
+  }
+
+  private void assertPermitsShown(
+      List<Integer> expected, LockClient observer, String name, String when) {
+    List<LockState> shown = new ArrayList<>(List.of(answer(() -> observer.admin().inspect(name))));
+    if (has(Capability.LIST)) {
+      try (Stream<LockState> listed = answer(() -> observer.admin().list(name))) {
+        listed.forEach(shown::add);
+      }
+    }
+    for (LockState state : shown) {
+      assertEquals(
+          expected,
+          state.holders().stream().map(holder -> holder.permits().orElse(0)).toList(),
+          "the number of permits shown of each holder, " + when);
+    }
   }
 
   // --- SEM-07, SEM-08 ---

@@ -67,6 +67,13 @@ class MemoryMutant implements Harness {
     return new MemoryMutant((context, right) -> fault.apply(right.apply(context), context.time()));
   }
 
+  /** {@return a harness with a fault that uses the client's options} */
+  static MemoryMutant ofBackendWithOptions(
+      BiFunction<QueueingBackend, LockOptions, LockBackend> fault) {
+    return new MemoryMutant(
+        (context, right) -> fault.apply(right.apply(context), context.options()));
+  }
+
   /** {@return a harness with a fault of a store that does not report losses} */
   static MemoryMutant ofSilentBackend(Function<QueueingBackend, LockBackend> fault) {
     return new MemoryMutant((context, right) -> fault.apply(right.apply(new Silent(context))));

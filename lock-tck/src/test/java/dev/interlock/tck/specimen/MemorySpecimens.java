@@ -15,6 +15,7 @@ public final class MemorySpecimens {
             LockMutants.all(),
             ProviderMutants.all(),
             LeaseMutants.all(),
+            BatchMutants.all(),
             TokenMutants.all(),
             ViewMutants.all(),
             SetMutants.all(),

@@ -1,11 +1,9 @@
 package dev.interlock.tck.specimen;
 
-import dev.interlock.BackendInfo;
-import dev.interlock.Capability;
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
+import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
-import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -18,11 +16,11 @@ import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListSet;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Stores that share names wrongly. */
@@ -44,6 +42,23 @@ final class ShareMutants {
             .onlyRules("it breaks nearly every rule about permits", "SEM-01")
             .refusedBy("SEM-01", "more permits were granted than there are")
             .build(),
+        Specimen.mutant("weight forgotten at the first renewal")
+            .fault("The renewal of several permits keeps one of them, on a store without a queue.")
+            .harness(
+                () -> {
+                  Set<String> renewed = ConcurrentHashMap.newKeySet();
+                  return MemoryMutant.ofSilentBackend(
+                      right -> new WithoutQueue(new WeightForgotten(right, renewed)));
+                })
+            .onlyRules(
+                "others find it when a permit that was given back gets in their way", "SEM-01")
+            .refusedBy("SEM-01", "a renewal gave back permits")
+            .build(),
+        Specimen.mutant("weight shown as one")
+            .fault("Every holder is shown with one permit.")
+            .harness(() -> MemoryMutant.ofBackend(WeightShownAsOne::new))
+            .refusedBy("SEM-06", "the number of permits shown of each holder")
+            .build(),
         Specimen.mutant("permits that do not come back")
             .fault("Permits come back only if they are released in time.")
             .harness(() -> MemoryMutant.ofBackend(PermitsKept::new))
@@ -55,7 +70,7 @@ final class ShareMutants {
             .fault(
                 "The store keeps no queue and does not remember who waits: readers are granted as"
                     + " long as readers hold the lock.")
-            .harness(() -> MemoryMutant.ofBackend(NoNoteOfWaiters::new))
+            .harness(() -> MemoryMutant.ofBackend(WithoutQueue::new))
             .onlyRules("what others find depends on when a waiter polls", "RW-02", "SEM-02")
             // Without a record of the waiters, chance decides who starves.
             .refusedBy("RW-02", "starved")
@@ -107,7 +122,6 @@ final class ShareMutants {
             .harness(() -> MemoryMutant.ofBackend(FirstShown::new))
             .refusedBy("RW-03", "the store ended a hold that was valid")
             .refusedBy("RW-08", "the holders shown")
-            .refusedBy("SEM-01", "the permits shown")
             .refusedBy("SEM-03", "the store ended a hold that was valid")
             .refusedBy("SEM-06", "the holders shown")
             .build(),
@@ -176,6 +190,75 @@ final class ShareMutants {
     }
   }
 
+  /** Replaces what a renewal finds by one permit. */
+  private static final class WeightForgotten extends AlteredClaims {
+    /** The identities of the holds that were renewed; shared by all clients. */
+    private final Set<String> renewed;
+
+    WeightForgotten(QueueingBackend right, Set<String> renewed) {
+      super(right);
+      this.renewed = renewed;
+    }
+
+    private static boolean isForgettable(Claim claim) {
+      return claim.share().kind() == LockKind.SEMAPHORE && claim.share().weight() > 1;
+    }
+
+    @Override
+    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+      Claim claim = grant.claim();
+      if (!isForgettable(claim) || renewed.contains(claim.id())) {
+        return super.renew(grant, deadline);
+      }
+      if (!super.release(claim, deadline)) {
+        return new Renewal.Lost(LossReason.TAKEN, "the store no longer has it");
+      }
+      renewed.add(claim.id());
+      Claim one =
+          new Claim(
+              claim.name(),
+              claim.id(),
+              claim.ttl(),
+              claim.autoRenew(),
+              claim.label(),
+              claim.issuedAt(),
+              Share.ofSemaphore(1, claim.share().capacity()),
+              claim.reservation());
+      Attempt unused = tryAcquire(one, deadline);
+      return new Renewal.Confirmed();
+    }
+  }
+
+  private static final class WeightShownAsOne extends ForwardingQueue {
+    WeightShownAsOne(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+      LockState state = super.inspect(name, deadline);
+      if (!state.kind().equals(Optional.of(LockKind.SEMAPHORE))) {
+        return state;
+      }
+      return LockStates.held(
+          name,
+          LockKind.SEMAPHORE,
+          state.limit().orElseThrow(),
+          state.holders().stream()
+              .map(
+                  holder ->
+                      LockStates.holder(
+                          LockKind.SEMAPHORE,
+                          1,
+                          holder.label().orElse(null),
+                          holder.fencingToken().getAsLong(),
+                          holder.remaining().orElse(null),
+                          holder.heldSince().orElse(null)))
+              .toList(),
+          state.waiters());
+    }
+  }
+
   private static final class PermitsKept extends AlteredClaims {
     PermitsKept(QueueingBackend right) {
       super(right);
@@ -194,29 +277,6 @@ final class ShareMutants {
               && !claim.autoRenew()
               && System.nanoTime() - claim.issuedAt() - claim.ttl().toNanos() > 0;
       return !isLate && super.release(claim, deadline);
-    }
-  }
-
-  private static final class NoNoteOfWaiters extends ForwardingBackend {
-    NoNoteOfWaiters(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    public BackendInfo info() {
-      BackendInfo info = super.info();
-      return BackendInfoBuilder.from(info)
-          .capabilities(
-              info.capabilities().stream()
-                  .filter(each -> each != Capability.FIFO && each != Capability.SINGLE_WAKEUP)
-                  .collect(Collectors.toSet()))
-          .build();
-    }
-
-    @Override
-    public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-      Attempt attempt = super.tryAcquire(claim, deadline);
-      return attempt instanceof Attempt.Busy ? new Attempt.Busy(Duration.ofMillis(5)) : attempt;
     }
   }
 

@@ -3,6 +3,7 @@ package dev.interlock.tck.specimen;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendInfoBuilder;
@@ -25,6 +26,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongUnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -47,6 +49,31 @@ final class StoreMutants {
             .refusedBy("ADMIN-01", "remaining")
             .refusedBy("ADMIN-03", "no waiter acquired the lock after the revoked lease had ended")
             .refusedBy("JUC-04", "the lease did not expire")
+            .build(),
+        Specimen.mutant("TTL of the client for every lock")
+            .fault("The store ignores the TTL of a lock, and uses that of its client.")
+            .harness(() -> MemoryMutant.ofBackendWithOptions(TtlOfTheClient::new))
+            .refusedBy("LEASE-01", "its client")
+            .build(),
+        Specimen.mutant("renewal with the TTL of the client")
+            .fault("A renewal ignores the TTL of a lock, and uses that of its client.")
+            .harness(() -> MemoryMutant.ofBackendWithOptions(RenewalWithTtlOfTheClient::new))
+            .refusedBy("LEASE-01", "its client")
+            .build(),
+        Specimen.mutant("TTL in 32 bits")
+            .fault("The milliseconds of a TTL wrap at 2^31.")
+            .harness(
+                () ->
+                    MemoryMutant.ofBackend(right -> new TtlWrapped(right, millis -> (int) millis)))
+            .refusedBy("LEASE-01", "a lease with a long TTL was lost")
+            .build(),
+        Specimen.mutant("TTL in 32 bits without a sign")
+            .fault("The milliseconds of a TTL wrap at 2^32.")
+            .harness(
+                () ->
+                    MemoryMutant.ofBackend(
+                        right -> new TtlWrapped(right, millis -> millis & 0xFFFF_FFFFL)))
+            .refusedBy("LEASE-01", "the time left was shown as")
             .build(),
         Specimen.mutant("expiry pushed back by failed attempts")
             .fault("Every attempt sets the expiry of the lock, even one that fails.")
@@ -228,6 +255,64 @@ final class StoreMutants {
     @Override
     Duration sent(Duration ttl) {
       return Duration.ofDays(1);
+    }
+  }
+
+  private static final class TtlOfTheClient extends AlteredClaims {
+    private final LockOptions options;
+
+    TtlOfTheClient(QueueingBackend right, LockOptions options) {
+      super(right);
+      this.options = options;
+    }
+
+    @Override
+    Duration sent(Duration ttl) {
+      return options.ttl();
+    }
+  }
+
+  private static final class RenewalWithTtlOfTheClient extends ForwardingQueue {
+    private final LockOptions options;
+
+    RenewalWithTtlOfTheClient(QueueingBackend right, LockOptions options) {
+      super(right);
+      this.options = options;
+    }
+
+    @Override
+    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+      Claim claim = grant.claim();
+      Claim sent =
+          new Claim(
+              claim.name(),
+              claim.id(),
+              options.ttl(),
+              claim.autoRenew(),
+              claim.label(),
+              claim.issuedAt(),
+              claim.share(),
+              claim.reservation());
+      return super.renew(
+                  Grant.expiring(sent, grant.token(), grant.validUntil(), grant.effectiveTtl()),
+                  deadline)
+              instanceof Renewal.Lost lost
+          ? lost
+          : new Renewal.Confirmed();
+    }
+  }
+
+  private static final class TtlWrapped extends AlteredClaims {
+    private final LongUnaryOperator wrap;
+
+    TtlWrapped(QueueingBackend right, LongUnaryOperator wrap) {
+      super(right);
+      this.wrap = wrap;
+    }
+
+    @Override
+    Duration sent(Duration ttl) {
+      return Duration.ofMillis(wrap.applyAsLong(ttl.toMillis()));
     }
   }
 

@@ -3,9 +3,11 @@ package dev.interlock.tck.specimen;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.spi.BackendInfoBuilder;
+import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.Renewal;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -88,6 +90,18 @@ final class TokenMutants {
                               numbers.removeUser(this);
                             }
                           });
+                })
+            .refusedBy("FENCE-02", "after idle time")
+            .build(),
+        Specimen.mutant("token reset after two idle TTLs")
+            .fault("The counter of a name expires two TTLs after its last use.")
+            .harness(
+                () -> {
+                  Numbers numbers = new Numbers(number -> number);
+                  Map<String, Long> shown = new ConcurrentHashMap<>();
+                  Map<String, Long> expiry = new ConcurrentHashMap<>();
+                  return MemoryMutant.ofBackend(
+                      right -> new ExpiringCounter(right, numbers, shown, expiry));
                 })
             .refusedBy("FENCE-02", "after idle time")
             .build(),
@@ -204,6 +218,46 @@ final class TokenMutants {
     @Override
     long shown(String name, long token) {
       return shown.getOrDefault(name, token);
+    }
+  }
+
+  private static final class ExpiringCounter extends Counting {
+    private final Numbers numbers;
+
+    /** When each counter expires; shared by all clients. */
+    private final Map<String, Long> expiry;
+
+    ExpiringCounter(
+        QueueingBackend right, Numbers numbers, Map<String, Long> shown, Map<String, Long> expiry) {
+      super(right, numbers, shown);
+      this.numbers = numbers;
+      this.expiry = expiry;
+    }
+
+    private void use(Claim claim) {
+      expiry.put(claim.name(), System.nanoTime() + 2 * claim.ttl().toNanos());
+    }
+
+    @Override
+    Grant received(Grant grant) {
+      Long end = expiry.get(grant.claim().name());
+      if (end != null && System.nanoTime() - end > 0) {
+        numbers.reset(grant.claim().name());
+      }
+      use(grant.claim());
+      return super.received(grant);
+    }
+
+    @Override
+    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+      use(grant.claim());
+      return super.renew(grant, deadline);
+    }
+
+    @Override
+    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+      use(claim);
+      return super.release(claim, deadline);
     }
   }
 

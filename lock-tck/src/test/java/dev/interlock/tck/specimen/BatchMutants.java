@@ -1,0 +1,104 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.Renewal;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Stores that renew many leases at once, wrongly. */
+final class BatchMutants {
+  private BatchMutants() {}
+
+  static List<Specimen> all() {
+    return List.of(
+        Specimen.mutant("batch by name")
+            .fault("Of several grants of one name, a batch renews one, and reports all as renewed.")
+            .harness(() -> MemoryMutant.ofSilentBackend(OnePerName::new))
+            .refusedBy("LEASE-02", "one of many leases that are renewed together")
+            .refusedBy("LOSS-01", "one of many leases that are renewed together")
+            .build(),
+        Specimen.mutant("batch answered in another order")
+            .fault("The answers to a batch are in another order than its grants.")
+            .harness(() -> MemoryMutant.ofSilentBackend(Reversed::new))
+            .refusedBy("LEASE-02", "one of many leases that are renewed together")
+            .refusedBy("LOSS-01", "one of many leases that are renewed together")
+            .build(),
+        Specimen.mutant("batch read up to the first loss")
+            .fault("After the first grant that is gone, a batch reports the others as renewed.")
+            .harness(() -> MemoryMutant.ofSilentBackend(ReadToFirstLoss::new))
+            .refusedBy("LEASE-02", "not all were reported within a renewal interval")
+            .refusedBy("LOSS-01", "not all were reported within a renewal interval")
+            .build());
+  }
+
+  private static class Batched extends ForwardingQueue {
+    Batched(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public final int maxGrantsPerRenewal() {
+      return 256;
+    }
+  }
+
+  private static final class OnePerName extends Batched {
+    OnePerName(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public List<Renewal> renewAll(List<Grant> grants, Deadline deadline)
+        throws InterruptedException {
+      Map<String, Renewal> byName = new HashMap<>();
+      List<Renewal> outcomes = new ArrayList<>();
+      for (Grant grant : grants) {
+        String name = grant.claim().name();
+        if (!byName.containsKey(name)) {
+          byName.put(name, renew(grant, deadline));
+        }
+        outcomes.add(byName.get(name));
+      }
+      return outcomes;
+    }
+  }
+
+  private static final class Reversed extends Batched {
+    Reversed(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public List<Renewal> renewAll(List<Grant> grants, Deadline deadline)
+        throws InterruptedException {
+      List<Renewal> outcomes = new ArrayList<>(super.renewAll(grants, deadline));
+      Collections.reverse(outcomes);
+      return outcomes;
+    }
+  }
+
+  private static final class ReadToFirstLoss extends Batched {
+    ReadToFirstLoss(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public List<Renewal> renewAll(List<Grant> grants, Deadline deadline)
+        throws InterruptedException {
+      List<Renewal> outcomes = new ArrayList<>(super.renewAll(grants, deadline));
+      boolean lost = false;
+      for (int i = 0; i < outcomes.size(); i++) {
+        if (lost) {
+          outcomes.set(i, new Renewal.Confirmed());
+        }
+        lost |= outcomes.get(i) instanceof Renewal.Lost;
+      }
+      return outcomes;
+    }
+  }
+}
