@@ -99,7 +99,9 @@ final class CustomSpecimens {
       queue | last come, first served | FAIR-01 | not served in the order of arrival
       queue | line by the clients' clocks | FAIR-01 | not served in the order of arrival
       queue | dead waiters never leave | FAIR-02 | the store keeps the queue entry of a waiter that is cut off
-      queue | place lost by asking | FAIR-01 | was not served within
+      queue | dead waiters stay for five TTLs | FAIR-02 | a dead waiter kept the others waiting
+      queue | any question keeps the whole line | FAIR-02 | a dead waiter kept the others waiting
+      queue | place lost by asking | FAIR-01 | was not served
       queue | any waiter served | FAIR-01 | not served in the order of arrival
       queue | first in line served at once | EXCL-01 | two leases were valid at once
       queue | leaver takes the first along | FAIR-02 |
