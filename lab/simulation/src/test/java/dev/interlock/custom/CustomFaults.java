@@ -936,6 +936,21 @@ final class CustomFaults {
   private static List<Wrong> names() {
     return List.of(
         new Wrong(
+            "long labels cut",
+            "The store keeps only 64 characters of a label.",
+            script(correct -> "ARGV[2] = string.sub(ARGV[2], 1, 64)\n" + correct, Op.values())),
+        new Wrong(
+            "label and claim in one field",
+            "The holder is the label, a colon and the claim, which is read after the first colon.",
+            script(
+                correct ->
+                    correct
+                        .replace("'claim', ARGV[1]", "'claim', ARGV[2] .. ':' .. ARGV[1]")
+                        .replace(
+                            "redis.call('HGET', KEYS[1], 'claim')",
+                            "string.match(redis.call('HGET', KEYS[1], 'claim') or ':', ':(.*)')"),
+                Op.values())),
+        new Wrong(
             "names trimmed", "Blanks at the ends of a name are removed.", stored(String::strip)),
         new Wrong(
             "names in lower case",

@@ -78,6 +78,8 @@ final class CustomSpecimens {
       both | force by prefix | ADMIN-02 | the forced release of
       both | force that leaves a mark | ADMIN-02 | not free after the forced release
       queue | force that empties the queue | FAIR-01 | waiters served before an attempt that did not wait
+      both | long labels cut | API-03 | the holder shown
+      both | label and claim in one field | API-03 | with the label
       both | names trimmed | EXCL-02 | is taken for another name
       both | names in lower case | EXCL-02 | is taken for another name
       both | names in ASCII | EXCL-02 | is taken for another name

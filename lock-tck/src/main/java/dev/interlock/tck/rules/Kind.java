@@ -1,11 +1,15 @@
 package dev.interlock.tck.rules;
 
 import dev.interlock.Acquirable;
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
 import java.util.List;
+import java.util.function.Consumer;
 
 /** The kinds of acquirables that tests use, also in another process. */
 enum Kind implements RuleTest.AcquirableFactory {
@@ -17,14 +21,37 @@ enum Kind implements RuleTest.AcquirableFactory {
   /** Both permits. */
   ALL_PERMITS;
 
+  /** {@return whether a backend offers this kind} */
+  boolean isOffered(BackendInfo info) {
+    return switch (this) {
+      case LOCK -> true;
+      case READER, WRITER -> info.has(Capability.READ_WRITE);
+      case ONE_PERMIT, ALL_PERMITS -> info.has(Capability.SEMAPHORE);
+    };
+  }
+
+  /** {@return the share of the same kind of lock that excludes all others} */
+  Kind whole() {
+    return switch (this) {
+      case LOCK -> LOCK;
+      case READER, WRITER -> WRITER;
+      case ONE_PERMIT, ALL_PERMITS -> ALL_PERMITS;
+    };
+  }
+
   @Override
   public Acquirable<Lease> of(LockClient client, String name) {
+    return of(client, name, options -> {});
+  }
+
+  /** {@return the acquirable, with changes of its options} */
+  Acquirable<Lease> of(LockClient client, String name, Consumer<LockOptions.Builder> changes) {
     return switch (this) {
-      case LOCK -> client.lock(name);
-      case READER -> client.readWriteLock(name).readLock();
-      case WRITER -> client.readWriteLock(name).writeLock();
-      case ONE_PERMIT -> client.semaphore(name, 2);
-      case ALL_PERMITS -> client.semaphore(name, 2).permits(2);
+      case LOCK -> client.lock(name, changes);
+      case READER -> client.readWriteLock(name, changes).readLock();
+      case WRITER -> client.readWriteLock(name, changes).writeLock();
+      case ONE_PERMIT -> client.semaphore(name, 2, changes);
+      case ALL_PERMITS -> client.semaphore(name, 2, changes).permits(2);
     };
   }
 
