@@ -25,6 +25,7 @@ import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
  * The faults of a backend over one Redis. Each fault is written once. It is built into the plain
@@ -766,6 +767,47 @@ final class CustomFaults {
                       Store store, String script, List<String> keys, List<String> arguments) {
                     String digest = digests.computeIfAbsent(script, store.redis()::scriptLoad);
                     return store.redis().evalsha(digest, keys, arguments);
+                  }
+                }),
+        new Wrong(
+            "script for waiters loaded once",
+            "The script for waiters is sent only by its digest, the others also by their text.",
+            () ->
+                new Fault() {
+                  private volatile String digest = "";
+
+                  @Override
+                  Object send(
+                      Store store, String script, List<String> keys, List<String> arguments) {
+                    if (!script.equals(Op.TAKE.script())) {
+                      return store.redis().eval(script, keys, arguments);
+                    }
+                    if (digest.isEmpty()) {
+                      digest = store.redis().scriptLoad(script);
+                    }
+                    return store.redis().evalsha(digest, keys, arguments);
+                  }
+                }),
+        new Wrong(
+            "scripts sent again once",
+            "When the server has forgotten a script, the client sends it again, but only once.",
+            () ->
+                new Fault() {
+                  private final Map<String, String> digests = new ConcurrentHashMap<>();
+                  private final Set<String> repeated = ConcurrentHashMap.newKeySet();
+
+                  @Override
+                  Object send(
+                      Store store, String script, List<String> keys, List<String> arguments) {
+                    String digest = digests.computeIfAbsent(script, store.redis()::scriptLoad);
+                    try {
+                      return store.redis().evalsha(digest, keys, arguments);
+                    } catch (JedisNoScriptException e) {
+                      if (repeated.add(script)) {
+                        return store.redis().eval(script, keys, arguments);
+                      }
+                      throw e;
+                    }
                   }
                 }),
         new Wrong(

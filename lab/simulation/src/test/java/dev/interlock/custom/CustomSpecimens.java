@@ -62,6 +62,9 @@ final class CustomSpecimens {
       both | error taken for a busy lock | FAULT-05 | a free lock was reported as held
       both | failure taken for a free lock | FAULT-04 | whether inspection showed the lock as held
       plain | scripts loaded once | FAULT-02 | NOSCRIPT
+      both | scripts loaded once | FAULT-05 | after the scripts were forgotten
+      both | scripts sent again once | FAULT-05 | after the scripts were forgotten
+      queue | script for waiters loaded once | FAULT-05 | after the scripts were forgotten
       both | forgetting that asks the store | LOSS-02 | not all losses were reported
       both | connections left open | REL-05 | a closed client keeps some of its
       both | close that frees the holder's locks | EXCL-03 | the successor's lock was freed
