@@ -1138,6 +1138,26 @@ final class CustomFaults {
                   }
                 }),
         new Wrong(
+            "dead waiters stay for five TTLs",
+            "A waiter that is gone keeps its place for five TTLs.",
+            () ->
+                new Fault() {
+                  @Override
+                  long silenceMillis() {
+                    return 23_000;
+                  }
+                }),
+        new Wrong(
+            "any question keeps the whole line",
+            "A waiter that asks keeps the places of all, also of those that are gone.",
+            replacing(
+                "redis.call('ZADD', KEYS[4], now + ARGV[4], waiter)",
+                """
+                for _, place in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
+                  redis.call('ZADD', KEYS[4], now + ARGV[4], place)
+                end""",
+                Op.TAKE)),
+        new Wrong(
             "place lost by asking",
             "A waiter that asks whether it is served moves to the end.",
             replacing(

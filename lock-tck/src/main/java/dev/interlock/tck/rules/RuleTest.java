@@ -807,6 +807,51 @@ public abstract class RuleTest {
     }
   }
 
+  /**
+   * Cuts off waiters, and checks that those behind them are served soon after. One that is cut off
+   * comes first, one has live waiters before and behind it.
+   *
+   * @param holder the kind of the lease that is held at first
+   * @param dead the kind of the waiters that are cut off; excludes both others
+   * @param alive the kind of the other waiters
+   */
+  final void testDeadWaiters(Kind holder, Kind dead, Kind alive) throws Exception {
+    String name = newName();
+    LockClient observer = client();
+    Network network = network();
+    List<LockClient> doomed = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      doomed.add(client(network, renewed()));
+    }
+    Lease probe = acquireNow(doomed.get(0).lock(newName()));
+    Duration limit = maxLifetime(probe);
+    probe.release();
+    Lease first = acquireNow(holder.of(observer, name));
+    List<Future<ReleaseOutcome>> waiters = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      CompletableFuture<Lease> unused = dead.of(doomed.get(i), name).acquireAsync();
+      awaitQueued(observer, name, 2 * i + 1);
+      assertNever(SHORT_WAIT, unused, "a request was granted beside a holder that excludes it");
+      Acquirable<Lease> behind = alive.of(client(), name);
+      waiters.add(inThread(() -> behind.acquire().release()));
+      awaitQueued(observer, name, 2 * i + 2);
+    }
+    long start = System.nanoTime();
+    Disturbance partition = network.partition();
+    if (holder.whole() == holder) {
+      first.release();
+    }
+    for (Future<ReleaseOutcome> waiter : waiters) {
+      var unused =
+          within(
+              limit.minus(since(start)),
+              waiter,
+              "a dead waiter kept the others waiting for longer than its effective TTL");
+    }
+    first.release();
+    assertStruck(bound(), partition);
+  }
+
   /** Waits until a request that names the lock has lost its answer. */
   final void assertAnswerLost(Disturbance lost) throws InterruptedException {
     assumeTestable(

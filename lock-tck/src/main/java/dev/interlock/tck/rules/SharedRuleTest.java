@@ -329,6 +329,11 @@ abstract class SharedRuleTest extends RuleTest {
     }
   }
 
+  @Rule({"RW-05", "SEM-05"})
+  void waitersForTheWholeThatDieKeepNobodyOut() throws Exception {
+    testDeadWaiters(sharing().some(), sharing().whole(), sharing().some());
+  }
+
   private void abandonInEveryWay(LockClient waiting, Acquirable<Lease> wanted) throws Exception {
     assertRefused(wanted, "a request was granted beside a holder that excludes it");
     CompletableFuture<Lease> cancelled = wanted.acquireAsync();
