@@ -211,7 +211,7 @@ final class StoreMutants {
                                 return true;
                               }
                             }))
-            .refusedBy("LEASE-11", "the lock was free before its minimum hold was over")
+            .refusedBy("LEASE-11", "the store keeps the lock for less than its minimum hold")
             .refusedBy("LEASE-12", "the lock was kept beyond its minimum hold")
             .build(),
         Specimen.mutant("deferred release with the client")
