@@ -184,7 +184,8 @@ final class SpoiledAnswers {
   /** Checks that the lease is still held and fully usable, unless its validity ends meanwhile. */
   private void assertWorks(Lease lease) throws Exception {
     if (!lease.isHeld()) {
-      throw lease.onLoss().get(1, TimeUnit.SECONDS);
+      throw test.within(
+          lease.onLoss(), "the lease is no longer held, and its loss was not reported");
     }
     long validUntil = System.nanoTime() + lease.remainingValidity().toNanos();
     try {
