@@ -224,9 +224,7 @@ public abstract class ApiRules extends RuleTest {
                 separators.repeat(10).substring(0, 255),
                 "\u00E9e\u0301\uFFFF".repeat(63) + "end",
                 "x" + "\uD83D\uDD12".repeat(127)));
-    for (char separator : separators.toCharArray()) {
-      labels.add("a" + separator + "b" + separator + "1");
-    }
+    separators.chars().forEach(c -> labels.add(String.format("a%cb%c1", c, c)));
     LockClient holder = client();
     LockClient other = client();
     List<Future<?>> tests = new ArrayList<>();
