@@ -312,7 +312,7 @@ final class ShareMutants {
     public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
       Permits all = of(claim.name());
       boolean dead = false;
-      for (Map.Entry<Long, Claim> entry : all.claims.entrySet()) {
+      for (Map.Entry<Long, Claim> entry : Map.copyOf(all.claims).entrySet()) {
         if (entry.getValue().isSame(claim)) {
           dead = all.isDead(entry.getKey());
           if (!dead) {
