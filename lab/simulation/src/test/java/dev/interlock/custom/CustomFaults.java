@@ -25,6 +25,7 @@ import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
  * The faults of a backend over one Redis. Each fault is written once. It is built into the plain
@@ -792,6 +793,47 @@ final class CustomFaults {
                   }
                 }),
         new Wrong(
+            "script for waiters loaded once",
+            "The script for waiters is sent only by its digest, the others also by their text.",
+            () ->
+                new Fault() {
+                  private volatile String digest = "";
+
+                  @Override
+                  Object send(
+                      Store store, String script, List<String> keys, List<String> arguments) {
+                    if (!script.equals(Op.TAKE.script())) {
+                      return store.redis().eval(script, keys, arguments);
+                    }
+                    if (digest.isEmpty()) {
+                      digest = store.redis().scriptLoad(script);
+                    }
+                    return store.redis().evalsha(digest, keys, arguments);
+                  }
+                }),
+        new Wrong(
+            "scripts sent again once",
+            "When the server has forgotten a script, the client sends it again, but only once.",
+            () ->
+                new Fault() {
+                  private final Map<String, String> digests = new ConcurrentHashMap<>();
+                  private final Set<String> repeated = ConcurrentHashMap.newKeySet();
+
+                  @Override
+                  Object send(
+                      Store store, String script, List<String> keys, List<String> arguments) {
+                    String digest = digests.computeIfAbsent(script, store.redis()::scriptLoad);
+                    try {
+                      return store.redis().evalsha(digest, keys, arguments);
+                    } catch (JedisNoScriptException e) {
+                      if (repeated.add(script)) {
+                        return store.redis().eval(script, keys, arguments);
+                      }
+                      throw e;
+                    }
+                  }
+                }),
+        new Wrong(
             "forgetting that asks the store",
             "When the engine forgets a claim, the backend releases it once more, to be sure.",
             () ->
@@ -959,6 +1001,21 @@ final class CustomFaults {
   private static List<Wrong> names() {
     return List.of(
         new Wrong(
+            "long labels cut",
+            "The store keeps only 64 characters of a label.",
+            script(correct -> "ARGV[2] = string.sub(ARGV[2], 1, 64)\n" + correct, Op.values())),
+        new Wrong(
+            "label and claim in one field",
+            "The holder is the label, a colon and the claim, which is read after the first colon.",
+            script(
+                correct ->
+                    correct
+                        .replace("'claim', ARGV[1]", "'claim', ARGV[2] .. ':' .. ARGV[1]")
+                        .replace(
+                            "redis.call('HGET', KEYS[1], 'claim')",
+                            "string.match(redis.call('HGET', KEYS[1], 'claim') or ':', ':(.*)')"),
+                Op.values())),
+        new Wrong(
             "names trimmed", "Blanks at the ends of a name are removed.", stored(String::strip)),
         new Wrong(
             "names in lower case",
@@ -1103,6 +1160,26 @@ final class CustomFaults {
                     return 3_600_000;
                   }
                 }),
+        new Wrong(
+            "dead waiters stay for five TTLs",
+            "A waiter that is gone keeps its place for five TTLs.",
+            () ->
+                new Fault() {
+                  @Override
+                  long silenceMillis() {
+                    return 23_000;
+                  }
+                }),
+        new Wrong(
+            "any question keeps the whole line",
+            "A waiter that asks keeps the places of all, also of those that are gone.",
+            replacing(
+                "redis.call('ZADD', KEYS[4], now + ARGV[4], waiter)",
+                """
+                for _, place in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
+                  redis.call('ZADD', KEYS[4], now + ARGV[4], place)
+                end""",
+                Op.TAKE)),
         new Wrong(
             "place lost by asking",
             "A waiter that asks whether it is served moves to the end.",

@@ -63,6 +63,9 @@ final class CustomSpecimens {
       both | error taken for a busy lock | FAULT-05 | a free lock was reported as held
       both | failure taken for a free lock | FAULT-04 | whether inspection showed the lock as held
       plain | scripts loaded once | FAULT-02 | NOSCRIPT
+      both | scripts loaded once | FAULT-05 | after the scripts were forgotten
+      both | scripts sent again once | FAULT-05 | after the scripts were forgotten
+      queue | script for waiters loaded once | FAULT-05 | after the scripts were forgotten
       both | forgetting that asks the store | LOSS-02 | not all losses were reported
       both | connections left open | REL-05 | a closed client keeps some of its
       both | close that frees the holder's locks | EXCL-03 | the successor's lock was freed
@@ -79,6 +82,8 @@ final class CustomSpecimens {
       both | force by prefix | ADMIN-02 | the forced release of
       both | force that leaves a mark | ADMIN-02 | not free after the forced release
       queue | force that empties the queue | FAIR-01 | waiters served before an attempt that did not wait
+      both | long labels cut | API-03 | the holder shown
+      both | label and claim in one field | API-03 | with the label
       both | names trimmed | EXCL-02 | is taken for another name
       both | names in lower case | EXCL-02 | is taken for another name
       both | names in ASCII | EXCL-02 | is taken for another name
@@ -100,7 +105,9 @@ final class CustomSpecimens {
       queue | last come, first served | FAIR-01 | not served in the order of arrival
       queue | line by the clients' clocks | FAIR-01 | not served in the order of arrival
       queue | dead waiters never leave | FAIR-02 | the store keeps the queue entry of a waiter that is cut off
-      queue | place lost by asking | FAIR-01 | was not served within
+      queue | dead waiters stay for five TTLs | FAIR-02 | a dead waiter kept the others waiting
+      queue | any question keeps the whole line | FAIR-02 | a dead waiter kept the others waiting
+      queue | place lost by asking | FAIR-01 | was not served
       queue | any waiter served | FAIR-01 | not served in the order of arrival
       queue | first in line served at once | EXCL-01 | two leases were valid at once
       queue | leaver takes the first along | FAIR-02 |

@@ -11,9 +11,13 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -48,6 +52,13 @@ final class RedisErrorProxy implements AutoCloseable {
   private volatile boolean speaksRedis;
   private volatile boolean encrypted;
 
+  /**
+   * The digests of the scripts that were sent since the others were forgotten; null before that.
+   */
+  private volatile @Nullable Set<String> knownScripts;
+
+  private volatile boolean refusedDigests;
+
   RedisErrorProxy(InetSocketAddress upstream) throws IOException {
     this.upstream = upstream;
     this.listener = new ServerSocket(0, 1024, InetAddress.getLoopbackAddress());
@@ -66,6 +77,43 @@ final class RedisErrorProxy implements AutoCloseable {
   /** {@return whether a client has started a TLS handshake} */
   boolean encrypted() {
     return encrypted;
+  }
+
+  void forgetScripts() {
+    knownScripts = ConcurrentHashMap.newKeySet();
+  }
+
+  boolean refusedDigests() {
+    return refusedDigests;
+  }
+
+  /** {@return whether a request has the digest of a forgotten script} */
+  private boolean isForgotten(RespFrame request) {
+    Set<String> known = knownScripts;
+    List<String> words = request.words();
+    if (known == null || words.size() < 2) {
+      return false;
+    }
+    switch (request.command()) {
+      case "EVAL", "EVAL_RO" -> known.add(digest(words.get(1)));
+      case "SCRIPT" -> words.stream().skip(2).map(RedisErrorProxy::digest).forEach(known::add);
+      case "EVALSHA", "EVALSHA_RO" -> {
+        boolean forgotten = !known.contains(words.get(1).toLowerCase(Locale.ROOT));
+        refusedDigests |= forgotten;
+        return forgotten;
+      }
+      default -> {}
+    }
+    return false;
+  }
+
+  private static String digest(String script) {
+    try {
+      return HexFormat.of()
+          .formatHex(MessageDigest.getInstance("SHA-1").digest(script.getBytes(UTF_8)));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   void begin(RedisErrors.Answers answers) {
@@ -186,6 +234,11 @@ final class RedisErrorProxy implements AutoCloseable {
       // an EXEC with a subscription in it has more than one reply
       exempt |= inTransaction && CONFIRMED_EACH.contains(command);
       if (!exempt && !inTransaction) {
+        if (isForgotten(request)) {
+          due.add(new PendingReply(0, "NOSCRIPT No matching script. Please use EVAL."));
+          sendDueErrors();
+          return null;
+        }
         for (RedisErrors.Answers answers : active) {
           if (answers.isNext()) {
             String error = answers.error().answerTo(request.words().get(0), address());

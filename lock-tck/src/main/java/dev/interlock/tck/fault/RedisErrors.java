@@ -92,6 +92,30 @@ public final class RedisErrors implements AutoCloseable {
     return new ActiveErrors(answers, struck);
   }
 
+  /**
+   * Makes the servers forget all scripts, as {@code SCRIPT FLUSH} and a restart do. A digest is
+   * answered with NOSCRIPT until its script was sent again by {@code EVAL} or {@code SCRIPT LOAD}.
+   *
+   * @return the fault, which is already hit, and lasts until the proxies are closed
+   */
+  public ActiveFault forgetScripts() {
+    proxies.forEach(RedisErrorProxy::forgetScripts);
+    return new ActiveFault() {
+      @Override
+      public boolean awaitHit(Duration limit) {
+        return true;
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+
+  /** {@return whether a client has sent a digest whose script was forgotten} */
+  public boolean refusedDigests() {
+    return proxies.stream().anyMatch(RedisErrorProxy::refusedDigests);
+  }
+
   /** Closes all connections and stops listening. */
   @Override
   public void close() {

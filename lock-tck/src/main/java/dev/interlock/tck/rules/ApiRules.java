@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Acquirable;
 import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
@@ -13,6 +14,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
+import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLock;
 import dev.interlock.ReleaseOutcome;
@@ -29,10 +31,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** API: arguments, failures, names, URIs, secrets and threads. */
@@ -205,6 +210,77 @@ public abstract class ApiRules extends RuleTest {
     try (Lease lease =
         acquireWithin(timing().longTtl(), client.lock(longest), "the lock was not acquired")) {
       assertEquals(longest, lease.name());
+    }
+  }
+
+  @Rule("API-03")
+  void everyLabelWorks() throws Exception {
+    String separators = "/:;,|=~#@&+*?.-_\\'\"`$%{}[]()<>! \u2028\u00A0";
+    List<String> labels =
+        new ArrayList<>(
+            List.of(
+                " x ",
+                "%3A%00 \\n \\u0041 {} %s",
+                separators.repeat(10).substring(0, 255),
+                "\u00E9e\u0301\uFFFF".repeat(63) + "end",
+                "x" + "\uD83D\uDD12".repeat(127)));
+    separators.chars().forEach(c -> labels.add(String.format("a%cb%c1", c, c)));
+    LockClient holder = client();
+    LockClient other = client();
+    List<Future<?>> tests = new ArrayList<>();
+    for (String label : labels) {
+      tests.add(
+          doInThread(
+              () -> {
+                for (Kind kind : List.of(Kind.LOCK, Kind.READER, Kind.ONE_PERMIT)) {
+                  if (kind.isOffered(info())) {
+                    testLabel(kind, label, holder, other);
+                  }
+                }
+              }));
+    }
+    allWithin(timing().longTtl(), tests, "locks with difficult labels were not acquired");
+  }
+
+  private void testLabel(Kind kind, String label, LockClient holder, LockClient other)
+      throws Exception {
+    String name = newName();
+    String held = "two clients acquired a lock whose holder has the label \"" + label + "\"";
+    Consumer<LockOptions.Builder> labelled = options -> options.label(label);
+    Acquirable<Lease> next = kind.whole().of(other, name, labelled);
+    Lease lease = acquireNow(kind.of(holder, name, labelled));
+    assertRefused(next, held);
+    assertLabelShown(other, lease, label);
+    assertRenewed(lease, "a lease with the label \"" + label + "\" was lost");
+    assertRefused(next, held);
+    assertLabelShown(other, lease, label);
+    CompletableFuture<Lease> waiter = next.acquireAsync();
+    awaitQueued(other, name, 1);
+    if (has(Capability.FIFO)) {
+      assertEquals(
+          List.of(label),
+          answer(() -> other.admin().inspect(name)).waiters(),
+          "the label shown of a waiter");
+    }
+    assertFalse(waiter.isDone(), held);
+    assertReleased(lease, "a lease with the label \"" + label + "\" was lost");
+    Lease successor =
+        within(waiter, "the release of a lease with the label \"" + label + "\" freed no lock");
+    assertLabelShown(holder, successor, label);
+    assertSeenFree(holder, name, successor.release());
+  }
+
+  private void assertLabelShown(LockClient observer, Lease lease, String label) {
+    List<LockState> states = new ArrayList<>();
+    states.add(answer(() -> observer.admin().inspect(lease.name())));
+    if (has(Capability.LIST)) {
+      states.addAll(answer(() -> observer.admin().list(lease.name()).toList()));
+      assertEquals(2, states.size(), "how often a held lock is listed");
+    }
+    for (LockState state : states) {
+      assertTrue(state.isHeld(), () -> "shown as free, with the label \"" + label + "\"");
+      assertShown(
+          state.holders().get(0).label(), state.holders().get(0).fencingToken(), label, lease);
     }
   }
 

@@ -310,6 +310,17 @@ public abstract class FairnessRules extends RuleTest {
         .release();
   }
 
+  @Rule("FAIR-02")
+  void waitersThatDieInTheQueueKeepNobodyOut() throws Exception {
+    testDeadWaiters(Kind.LOCK, Kind.LOCK, Kind.LOCK);
+  }
+
+  @Rule("FAIR-02")
+  @Requires(value = Capability.FIFO, absent = true)
+  void waitersThatDieKeepNobodyOut() throws Exception {
+    testDeadWaiters(Kind.LOCK, Kind.LOCK, Kind.LOCK);
+  }
+
   private static int waiters(LockClient observer, String name) {
     return observer.admin().inspect(name).waiters().size();
   }

@@ -290,6 +290,32 @@ public abstract class FaultRules extends RuleTest {
     }
   }
 
+  @Rule("FAULT-05")
+  void theServerMayForgetItsScripts() throws Exception {
+    List<RedisErrors> proxies = new ArrayList<>();
+    List<Future<?>> scenarios = new ArrayList<>();
+    for (Action<SpoiledAnswers> scenario :
+        List.<Action<SpoiledAnswers>>of(
+            SpoiledAnswers::attempt,
+            SpoiledAnswers::attemptOnHeldLock,
+            SpoiledAnswers::waiting,
+            SpoiledAnswers::renewal,
+            SpoiledAnswers::release,
+            SpoiledAnswers::inspection,
+            SpoiledAnswers::forcedRelease,
+            SpoiledAnswers::revocation)) {
+      // of its own, so that no scenario sends the scripts for another
+      RedisErrors own = redisErrors();
+      proxies.add(own);
+      scenarios.add(
+          doInThread(() -> SpoiledAnswers.each(this, List.of(Spoiler.forgetting(own)), scenario)));
+    }
+    allWithin(Duration.ofMinutes(4), scenarios, "a scenario with forgotten scripts did not end");
+    assumeApplicable(
+        proxies.stream().anyMatch(RedisErrors::refusedDigests),
+        info().name() + " sends no scripts by their digests");
+  }
+
   @SafeVarargs
   private void eachCommandRefused(Action<SpoiledAnswers>... scenarios) throws Exception {
     for (Action<SpoiledAnswers> scenario : scenarios) {

@@ -1,6 +1,8 @@
 package dev.interlock.tck.rules;
 
 import dev.interlock.Acquirable;
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
@@ -19,9 +21,27 @@ enum Kind implements RuleTest.AcquirableFactory {
   /** Both permits. */
   ALL_PERMITS;
 
+  /** {@return whether a backend offers this kind} */
+  boolean isOffered(BackendInfo info) {
+    return switch (this) {
+      case LOCK -> true;
+      case READER, WRITER -> info.has(Capability.READ_WRITE);
+      case ONE_PERMIT, ALL_PERMITS -> info.has(Capability.SEMAPHORE);
+    };
+  }
+
+  /** {@return the share of the same kind of lock that excludes all others} */
+  Kind whole() {
+    return switch (this) {
+      case LOCK -> LOCK;
+      case READER, WRITER -> WRITER;
+      case ONE_PERMIT, ALL_PERMITS -> ALL_PERMITS;
+    };
+  }
+
   @Override
   public Acquirable<Lease> of(LockClient client, String name) {
-    return this == LOCK ? client.lock(name) : of(client, name, unchanged -> {});
+    return of(client, name, unchanged -> {});
   }
 
   /** {@return what a client acquires with options of its own} */
@@ -32,15 +52,6 @@ enum Kind implements RuleTest.AcquirableFactory {
       case WRITER -> client.readWriteLock(name, change).writeLock();
       case ONE_PERMIT -> client.semaphore(name, 2, change);
       case ALL_PERMITS -> client.semaphore(name, 2, change).permits(2);
-    };
-  }
-
-  /** {@return the kind that excludes this one, and all others of the name} */
-  Kind whole() {
-    return switch (this) {
-      case LOCK -> LOCK;
-      case READER, WRITER -> WRITER;
-      case ONE_PERMIT, ALL_PERMITS -> ALL_PERMITS;
     };
   }
 

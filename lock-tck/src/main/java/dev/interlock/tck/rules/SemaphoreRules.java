@@ -1,6 +1,7 @@
 package dev.interlock.tck.rules;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -161,6 +162,27 @@ public abstract class SemaphoreRules extends SharedRuleTest {
           expected,
           state.holders().stream().map(holder -> holder.permits().orElse(0)).toList(),
           "the number of permits shown of each holder, " + when);
+    }
+  }
+
+  // --- SEM-03 ---
+
+  @Rule("SEM-03")
+  void permitsThatAreNoLongerRenewedComeBackBesideOnesThatAre() throws Exception {
+    for (boolean waits : new boolean[] {true, false}) {
+      String name = newName();
+      Lease renewed = acquireNow(client(renewed()).semaphore(name, 3));
+      Lease unrenewed = acquireNow(client(unrenewed()).semaphore(name, 3).permits(2));
+      DistributedSemaphore other = client().semaphore(name, 3);
+      Duration limit = maxLifetime(unrenewed);
+      Lease one =
+          waits
+              ? acquireWithin(limit, other, STILL_COUNTED)
+              : acquireAtOnce(limit, other, STILL_COUNTED);
+      assertFalse(unrenewed.isHeld(), "the store ended a hold that was valid");
+      acquireNow(other, STILL_COUNTED).release();
+      assertReleased(renewed, "the end of one hold ended another");
+      one.release();
     }
   }
 

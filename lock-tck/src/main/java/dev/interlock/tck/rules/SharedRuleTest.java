@@ -35,6 +35,9 @@ import java.util.stream.Stream;
 /** Base of the rules about locks that several leases can hold together. */
 abstract class SharedRuleTest extends RuleTest {
 
+  static final String STILL_COUNTED =
+      "a hold that has ended is still counted while another is held";
+
   private static final String OVERTAKEN = "a small request overtook one for the whole";
 
   /**
@@ -227,10 +230,16 @@ abstract class SharedRuleTest extends RuleTest {
     String name = newName();
     OtherProcess process = process(renewed());
     Duration ttl = acquireIn(process, sharing().some(), name);
+    String busyName = newName();
+    acquireIn(process, sharing().some(), busyName);
+    Lease busy = acquireNow(some(client(renewed()), busyName));
+    Future<Lease> third = inThread(some(client(), busyName)::acquire);
     Lease survivor = acquireNow(some(client(), name));
     Future<Lease> waiter = inThread(whole(client(), name)::acquire);
     assertNever(SHORT_WAIT, waiter, "the whole was granted while others held some of it");
     process.kill();
+    within(ttl.plus(bound()), third, STILL_COUNTED).release();
+    busy.release();
     LockClient observer = client();
     eventually(
         ttl.plus(bound()),
@@ -318,6 +327,11 @@ abstract class SharedRuleTest extends RuleTest {
       served.release();
       holding.release();
     }
+  }
+
+  @Rule({"RW-05", "SEM-05"})
+  void waitersForTheWholeThatDieKeepNobodyOut() throws Exception {
+    testDeadWaiters(sharing().some(), sharing().whole(), sharing().some());
   }
 
   private void abandonInEveryWay(LockClient waiting, Acquirable<Lease> wanted) throws Exception {

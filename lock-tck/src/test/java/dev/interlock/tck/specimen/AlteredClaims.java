@@ -41,6 +41,11 @@ abstract class AlteredClaims extends ForwardingQueue {
     return sent(claim.ttl());
   }
 
+  /** {@return the label of a claim for the store} */
+  String labelFor(Claim claim) {
+    return claim.label();
+  }
+
   /** {@return the share that the store is asked for} */
   Share sent(Share share) {
     return share;
@@ -60,7 +65,7 @@ abstract class AlteredClaims extends ForwardingQueue {
         claim.id(),
         ttlFor(claim),
         claim.autoRenew(),
-        claim.label(),
+        labelFor(claim),
         claim.issuedAt(),
         sent(claim.share()),
         claim.reservation());

@@ -159,7 +159,7 @@ final class LeaseMutants {
                                     : super.release();
                               }
                             }))
-            .refusedBy("REL-01", "release number 2")
+            .refusedBy("REL-01", "release number")
             .build(),
         Specimen.mutant("handoff called a release")
             .fault("A handoff without a request to the store is reported as a release.")
@@ -176,7 +176,7 @@ final class LeaseMutants {
                                     : outcome;
                               }
                             }))
-            .refusedBy("REL-01", "a release without a request to the store returned RELEASED")
+            .refusedBy("REL-01", "a release without a request to the store returned")
             .build());
   }
 

@@ -66,6 +66,18 @@ final class ShareMutants {
             .refusedBy("SEM-04", "a hold did not expire")
             .refusedBy("SEM-06", "no waiter acquired the lock after the revoked lease had ended")
             .build(),
+        Specimen.mutant("dead permits counted on a busy name")
+            .fault(
+                "A counter holds the permits in use. Those of a holder that has ended leave it only"
+                    + " with the last holder.")
+            .harness(
+                () -> {
+                  Map<String, CountedTogether.Permits> permits = new ConcurrentHashMap<>();
+                  return MemoryMutant.ofBackend(right -> new CountedTogether(right, permits));
+                })
+            .onlyRules("a waiter for all permits is not told of the last holder's end", "SEM-03")
+            .refusedBy("SEM-03", "a hold that has ended is still counted while another is held")
+            .build(),
         Specimen.mutant("a writer that starves")
             .fault(
                 "The store keeps no queue and does not remember who waits: readers are granted as"
@@ -277,6 +289,118 @@ final class ShareMutants {
               && !claim.autoRenew()
               && System.nanoTime() - claim.issuedAt() - claim.ttl().toNanos() > 0;
       return !isLate && super.release(claim, deadline);
+    }
+  }
+
+  /** Keeps the permits of ended holders on the store, where it shows them no more. */
+  private static final class CountedTogether extends AlteredClaims {
+    /** The ends of the grants of a name by their tokens, and the claims; shared by all clients. */
+    static final class Permits {
+      private final Map<Long, Long> ends = new ConcurrentHashMap<>();
+      private final Map<Long, Claim> claims = new ConcurrentHashMap<>();
+
+      boolean isDead(long token) {
+        return ends.getOrDefault(token, System.nanoTime() + 1) - System.nanoTime() <= 0;
+      }
+    }
+
+    private final Map<String, Permits> permits;
+
+    CountedTogether(QueueingBackend right, Map<String, Permits> permits) {
+      super(right);
+      this.permits = permits;
+    }
+
+    private Permits of(String name) {
+      return permits.computeIfAbsent(name, unused -> new Permits());
+    }
+
+    private static boolean isCounted(Claim claim) {
+      return claim.share().kind() == LockKind.SEMAPHORE;
+    }
+
+    @Override
+    Duration ttlFor(Claim claim) {
+      return isCounted(claim) ? Duration.ofDays(1) : claim.ttl();
+    }
+
+    @Override
+    Grant received(Grant grant) {
+      if (isCounted(grant.claim())) {
+        of(grant.claim().name()).claims.put(grant.token(), grant.claim());
+        extend(grant);
+      }
+      return grant;
+    }
+
+    private void extend(Grant grant) {
+      of(grant.claim().name())
+          .ends
+          .put(grant.token(), System.nanoTime() + grant.claim().ttl().toNanos());
+    }
+
+    @Override
+    void busy(String name) throws InterruptedException {
+      forgetTheLast(name);
+    }
+
+    /** Frees all permits if every holder has ended. */
+    private void forgetTheLast(String name) throws InterruptedException {
+      Permits all = of(name);
+      if (all.ends.keySet().stream().allMatch(all::isDead)) {
+        all.ends.clear();
+        for (Claim claim : List.copyOf(all.claims.values())) {
+          boolean unused = super.release(claim, soon());
+        }
+        all.claims.clear();
+      }
+    }
+
+    @Override
+    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+      if (isCounted(grant.claim())) {
+        if (of(grant.claim().name()).isDead(grant.token())) {
+          return new Renewal.Lost(LossReason.EXPIRED, "it has expired");
+        }
+        extend(grant);
+      }
+      return super.renew(grant, deadline);
+    }
+
+    @Override
+    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+      Permits all = of(claim.name());
+      boolean dead = false;
+      for (Map.Entry<Long, Claim> entry : Map.copyOf(all.claims).entrySet()) {
+        if (entry.getValue().isSame(claim)) {
+          dead = all.isDead(entry.getKey());
+          if (!dead) {
+            all.claims.remove(entry.getKey());
+            all.ends.remove(entry.getKey());
+          }
+        }
+      }
+      boolean released = !dead && super.release(claim, deadline);
+      forgetTheLast(claim.name());
+      return released;
+    }
+
+    @Override
+    public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+      forgetTheLast(name);
+      LockState state = super.inspect(name, deadline);
+      List<LockState.Holder> alive =
+          state.holders().stream()
+              .filter(holder -> !of(name).isDead(holder.fencingToken().orElse(0)))
+              .toList();
+      return alive.size() == state.holders().size()
+          ? state
+          : LockStates.held(
+              name,
+              state.kind().orElseThrow(),
+              state.limit().orElse(Share.UNLIMITED),
+              alive,
+              state.waiters());
     }
   }
 

@@ -110,6 +110,39 @@ final class StoreMutants {
             .harness(() -> MemoryMutant.ofBackend(LongNamesRefused::new))
             .refusedBy("API-03", "too long")
             .build(),
+        Specimen.mutant("long labels cut")
+            .fault("The store keeps only 64 characters of a label.")
+            .harness(
+                () ->
+                    MemoryMutant.ofBackend(
+                        right ->
+                            new AlteredClaims(right) {
+                              @Override
+                              String labelFor(Claim claim) {
+                                String label = claim.label();
+                                return label.substring(0, Math.min(label.length(), 64));
+                              }
+                            }))
+            .refusedBy("API-03", "the holder shown")
+            .build(),
+        Specimen.mutant("label that ends an entry")
+            .fault(
+                "An entry is the label, a colon and the expiry. With a colon in its label, it has"
+                    + " expired.")
+            .harness(
+                () ->
+                    MemoryMutant.ofSilentBackend(
+                        right ->
+                            new AlteredClaims(right) {
+                              @Override
+                              Duration ttlFor(Claim claim) {
+                                return claim.label().contains(":")
+                                    ? Duration.ofNanos(1)
+                                    : claim.ttl();
+                              }
+                            }))
+            .refusedBy("API-03", "two clients acquired a lock whose holder has the label")
+            .build(),
         Specimen.mutant("waiter leaked after cancel")
             .fault(
                 "A waiter that gives up stays in the queue, and is granted the lock in its turn.")
@@ -205,7 +238,7 @@ final class StoreMutants {
                                 return true;
                               }
                             }))
-            .refusedBy("LEASE-11", "the lock was free before its minimum hold was over")
+            .refusedBy("LEASE-11", "the store keeps the lock for less than its minimum hold")
             .refusedBy("LEASE-12", "the lock was kept beyond its minimum hold")
             .build(),
         Specimen.mutant("deferred release with the client")
@@ -293,9 +326,7 @@ final class StoreMutants {
               claim.issuedAt(),
               claim.share(),
               claim.reservation());
-      return super.renew(
-                  Grant.expiring(sent, grant.token(), grant.validUntil(), grant.effectiveTtl()),
-                  deadline)
+      return super.renew(Grant.forTtl(sent, grant.token()).validUntil(grant.validUntil()), deadline)
               instanceof Renewal.Lost lost
           ? lost
           : new Renewal.Confirmed();
