@@ -108,6 +108,7 @@ final class LeaseMutants {
             .refusedBy("LOSS-04", "the loss of a lease was not reported")
             .refusedBy("LEASE-06", "the maximum hold time did not end the lease")
             .refusedBy("LEASE-10", "the loss was not reported")
+            .refusedBy("LEASE-02", "not all were reported within a renewal interval")
             .build(),
         Specimen.mutant("loss signalled twice")
             .fault("Two sources report a loss, 300 ms apart.")

@@ -65,6 +65,8 @@ final class ShareMutants {
             .refusedBy("SEM-03", "one of two holds did not end at its own TTL")
             .refusedBy("SEM-04", "a hold did not expire")
             .refusedBy("SEM-06", "no waiter acquired the lock after the revoked lease had ended")
+            .refusedBy("LEASE-01", "its own TTL, shorter than its client's")
+            .refusedBy("FENCE-02", "an attempt on a free lock returned empty")
             .build(),
         Specimen.mutant("dead permits counted on a busy name")
             .fault(
@@ -128,6 +130,8 @@ final class ShareMutants {
             .exceptRules("the random faults may end before a loss goes unnoticed", "FAULT-01")
             .refusedBy("RW-06", "the loss of one of several holders was not signalled")
             .refusedBy("SEM-06", "the loss of one of several holders was not signalled")
+            .refusedBy("LEASE-02", "not all were reported within a renewal interval")
+            .refusedBy("LOSS-01", "not all were reported within a renewal interval")
             .build(),
         Specimen.mutant("inspection of one holder")
             .fault("Only the first of several holders is shown.")

@@ -49,6 +49,7 @@ final class StoreMutants {
             .refusedBy("ADMIN-01", "remaining")
             .refusedBy("ADMIN-03", "no waiter acquired the lock after the revoked lease had ended")
             .refusedBy("JUC-04", "the lease did not expire")
+            .refusedBy("FENCE-02", "an attempt on a free lock returned empty")
             .build(),
         Specimen.mutant("TTL of the client for every lock")
             .fault("The store ignores the TTL of a lock, and uses that of its client.")
@@ -208,6 +209,7 @@ final class StoreMutants {
             .refusedBy("LEASE-02", "another client acquired the lock of a renewed lease")
             .refusedBy("ADMIN-03", "acquired the lock while the revoked lease was still valid")
             .refusedBy("MULTI-02", "was freed while the set waited for the second")
+            .refusedBy("LOSS-01", "one of many leases that are renewed together")
             .build(),
         Specimen.mutant("renewal that takes the lock anew")
             .fault("A renewal sets the lock if it is gone, and no loss is reported.")
@@ -216,6 +218,7 @@ final class StoreMutants {
             .refusedBy("LOSS-01", "the loss was not reported within a renewal interval")
             .refusedBy("LOSS-04", "the loss of a lease was not reported")
             .refusedBy("MULTI-02", "the loss of a member was not reported")
+            .refusedBy("LEASE-02", "not all were reported within a renewal interval")
             .build(),
         Specimen.mutant("renewal after release")
             .fault(

@@ -125,6 +125,7 @@ final class TokenMutants {
                 })
             .refusedBy("ADMIN-02", "the token does not tell them apart")
             .refusedBy("FAULT-01", "token")
+            .refusedBy("FENCE-02", "after idle time")
             .build(),
         Specimen.mutant("token read when asked for")
             .fault("A lease shows the newest token of its name, not the one that it was granted.")
