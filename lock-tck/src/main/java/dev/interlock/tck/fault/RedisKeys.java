@@ -3,47 +3,58 @@ package dev.interlock.tck.fault;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
+import java.util.Optional;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Counts the keys of a server that speaks the Redis protocol, with the command <a
- * href="https://redis.io/docs/latest/commands/info/">INFO keyspace</a>.
+ * Lists the keys of a server that speaks the Redis protocol, with the commands <a
+ * href="https://redis.io/docs/latest/commands/info/">INFO keyspace</a> and <a
+ * href="https://redis.io/docs/latest/commands/keys/">KEYS</a>.
  */
 public final class RedisKeys {
   private static final int TIMEOUT_MILLIS = 5_000;
-  private static final Pattern KEYS = Pattern.compile("db\\d+:keys=(\\d+),");
+  private static final Pattern DATABASE = Pattern.compile("db(\\d+):keys=");
 
   private RedisKeys() {}
 
   /**
-   * {@return the number of keys, or empty if the server does not speak the protocol or refuses}
+   * {@return the keys of all databases, or empty if the server does not speak the protocol or
+   * refuses}
    *
    * @param address the server's address
    * @param credentials user and password, or a password, or nothing
    */
-  public static OptionalLong count(InetSocketAddress address, List<String> credentials) {
+  public static Optional<List<String>> list(InetSocketAddress address, List<String> credentials) {
     try (Socket socket = new Socket()) {
       socket.connect(address, TIMEOUT_MILLIS);
       socket.setSoTimeout(TIMEOUT_MILLIS);
       if (!credentials.isEmpty()) {
         List<String> login = Stream.concat(Stream.of("AUTH"), credentials.stream()).toList();
-        if (!ask(socket, login).words().equals(List.of("OK"))) {
-          return OptionalLong.empty();
+        if (ask(socket, login).isError()) {
+          return Optional.empty();
         }
       }
       RespFrame info = ask(socket, List.of("INFO", "keyspace"));
-      return info.isText()
-          ? OptionalLong.of(
-              KEYS.matcher(info.words().get(0))
-                  .results()
-                  .mapToLong(database -> Long.parseLong(database.group(1)))
-                  .sum())
-          : OptionalLong.empty();
+      if (!info.isText()) {
+        return Optional.empty();
+      }
+      List<String> keys = new ArrayList<>();
+      List<MatchResult> databases = DATABASE.matcher(info.words().get(0)).results().toList();
+      for (MatchResult database : databases) {
+        RespFrame selected = ask(socket, List.of("SELECT", database.group(1)));
+        RespFrame found = ask(socket, List.of("KEYS", "*"));
+        if (selected.isError() || !found.isArray()) {
+          return Optional.empty();
+        }
+        keys.addAll(found.words());
+      }
+      return Optional.of(keys);
     } catch (IOException e) {
-      return OptionalLong.empty();
+      return Optional.empty();
     }
   }
 

@@ -256,7 +256,7 @@ public abstract class ReleaseRules extends RuleTest {
     blocker.release();
   }
 
-  /** Tolerates a few entries: without a view, keys of other tests are counted, too. */
+  /** Tolerates a few entries: without a view, keys may not show whose they are. */
   private void assertFewMore(List<String> names, long before, long maxAdded, String what)
       throws Exception {
     AtomicLong added = new AtomicLong();

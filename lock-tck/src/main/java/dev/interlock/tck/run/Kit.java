@@ -154,29 +154,35 @@ public final class Kit implements AutoCloseable {
   }
 
   /**
-   * Counts the entries on the shared server. With a {@linkplain Server#view() view}, entries of the
-   * names of other tests are left out. Without a view, all keys of a Redis server are counted.
+   * Counts the entries on the shared server, except those of the names of other tests. Without a
+   * {@linkplain Server#view() view}, the keys of a Redis server are counted.
    *
    * @param names the test's own names
    * @return the number of entries, or empty if they cannot be counted
    * @throws Exception if the view fails
    */
   public OptionalLong countEntries(List<String> names) throws Exception {
-    Optional<StoreView> view = server.view();
-    if (view.isEmpty()) {
-      String uri = server.uri();
-      return StoreUri.parse(uri, defaultPort(uri))
-          .map(StoreUri::addresses)
-          .filter(addresses -> addresses.size() == 1)
-          .map(addresses -> RedisKeys.count(addresses.get(0), StoreUri.credentials(uri)))
-          .orElse(OptionalLong.empty());
+    Optional<List<String>> entries = entries();
+    if (entries.isEmpty()) {
+      return OptionalLong.empty();
     }
     String anyName = "tck-" + run + "-";
     return OptionalLong.of(
-        view.get().entries().stream()
-            .map(StoreView.Entry::description)
+        entries.get().stream()
             .filter(entry -> !entry.contains(anyName) || names.stream().anyMatch(entry::contains))
             .count());
+  }
+
+  private Optional<List<String>> entries() throws Exception {
+    Optional<StoreView> view = server.view();
+    if (view.isPresent()) {
+      return Optional.of(view.get().entries().stream().map(StoreView.Entry::description).toList());
+    }
+    String uri = server.uri();
+    return StoreUri.parse(uri, defaultPort(uri))
+        .map(StoreUri::addresses)
+        .filter(addresses -> addresses.size() == 1)
+        .flatMap(addresses -> RedisKeys.list(addresses.get(0), StoreUri.credentials(uri)));
   }
 
   /**
