@@ -31,7 +31,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -228,13 +230,16 @@ public abstract class ApiRules extends RuleTest {
     LockClient holder = client();
     LockClient other = client();
     List<Future<?>> tests = new ArrayList<>();
-    for (String label : labels) {
+    Queue<String> untested = new ConcurrentLinkedQueue<>(labels);
+    for (int thread = 0; thread < 6; thread++) {
       tests.add(
           doInThread(
               () -> {
-                for (Kind kind : List.of(Kind.LOCK, Kind.READER, Kind.ONE_PERMIT)) {
-                  if (kind.isOffered(info())) {
-                    testLabel(kind, label, holder, other);
+                for (String label = untested.poll(); label != null; label = untested.poll()) {
+                  for (Kind kind : List.of(Kind.LOCK, Kind.READER, Kind.ONE_PERMIT)) {
+                    if (kind.isOffered(info())) {
+                      testLabel(kind, label, holder, other);
+                    }
                   }
                 }
               }));

@@ -105,6 +105,28 @@ abstract class SharedRuleTest extends RuleTest {
   }
 
   @Rule({"RW-02", "SEM-02"})
+  void anAttemptThatDoesNotWaitComesAfterARequestForTheWholeThatDoes() throws Exception {
+    assumeApplicable(!has(Capability.FIFO), info().name() + " has a queue");
+    String name = newName();
+    LockClient other = client();
+    Lease first = acquireNow(some(client(), name));
+    Future<Lease> large = inThread(whole(client(), name)::acquire);
+    Question<Boolean, RuntimeException> isRefused =
+        () -> {
+          Optional<Lease> small = some(other, name).tryAcquire();
+          small.ifPresent(Lease::release);
+          return small.isEmpty();
+        };
+    // Until the store knows that the other one waits, it may grant this.
+    assertTrue(poll(bound(), SHORT_WAIT, isRefused), OVERTAKEN);
+    for (int attempt = 0; attempt < 20; attempt++) {
+      assertTrue(answer(isRefused), OVERTAKEN);
+    }
+    first.release();
+    within(large, "a request for the whole was not served").release();
+  }
+
+  @Rule({"RW-02", "SEM-02"})
   void aRequestForTheWholeIsServedWhileHoldersOfSomeComeAndGo() throws Exception {
     testStarvation(
         sharing().some(),
