@@ -16,7 +16,6 @@ import dev.interlock.tck.rules.ReadWriteRules;
 import dev.interlock.tck.rules.ReleaseRules;
 import dev.interlock.tck.rules.RuleTest;
 import dev.interlock.tck.rules.SemaphoreRules;
-import dev.interlock.tck.run.Admission;
 import dev.interlock.tck.run.BrokenRule;
 import dev.interlock.tck.run.Kit;
 import dev.interlock.tck.run.ReportListener;
@@ -28,7 +27,6 @@ import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
-import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.TestInstances;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -101,24 +99,17 @@ public abstract class LockTck {
 
   /** Admits each test, and gives it the run's kit. */
   static final class KitOfRun implements BeforeEachCallback, AfterEachCallback {
-    private static final Namespace NAMESPACE = Namespace.create(KitOfRun.class);
-    private static final String ADMITTED_BY = "admitted by";
-
     @Override
     public void beforeEach(ExtensionContext context) throws InterruptedException {
       TestInstances instances = context.getRequiredTestInstances();
       Kit kit = instances.findInstance(LockTck.class).orElseThrow().kit();
-      kit.admission().enter();
-      context.getStore(NAMESPACE).put(ADMITTED_BY, kit.admission());
       instances.findInstance(RuleTest.class).ifPresent(rules -> rules.setKit(kit));
+      kit.testStarts(context);
     }
 
     @Override
     public void afterEach(ExtensionContext context) {
-      Admission admission = context.getStore(NAMESPACE).remove(ADMITTED_BY, Admission.class);
-      if (admission != null) {
-        admission.leave();
-      }
+      Kit.testEnded(context);
     }
   }
 

@@ -41,6 +41,7 @@ import dev.interlock.tck.run.NotApplicableException;
 import dev.interlock.tck.run.NotOfferedException;
 import dev.interlock.tck.run.NotTestedException;
 import dev.interlock.tck.run.Pulse;
+import dev.interlock.tck.run.RepeatedFailure;
 import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.RuleTests;
 import java.time.Duration;
@@ -650,7 +651,7 @@ public abstract class RuleTest {
       Duration limit, Duration pause, Question<Optional<T>, E> question, Supplier<T> fallback)
       throws E {
     Pulse.Limit end = Pulse.ofThisJvm().limit(limit);
-    while (true) {
+    for (int failures = 1; ; ) {
       boolean last = end.isOver();
       try {
         Optional<T> answer = question.ask();
@@ -659,8 +660,10 @@ public abstract class RuleTest {
         }
       } catch (LockUnavailableException e) {
         if (last) {
+          RepeatedFailure.mark(e, failures);
           throw e;
         }
+        failures++;
       }
       LockSupport.parkNanos(pause.toNanos());
     }

@@ -4,9 +4,9 @@ package dev.interlock.tck.run;
  * Limits the number of tests that run at once: by the connections that the store allows, and on a
  * slow machine, so that the tests do not slow down each other as well. Thread-safe.
  */
-public final class Admission {
+final class Admission {
   /** The fewest connections with which every test can run. */
-  public static final int MIN_CONNECTIONS = 60;
+  static final int MIN_CONNECTIONS = 60;
 
   /** Up to this slowdown, all tests that JUnit runs at once may run. */
   private static final double FULL_SPEED = 3;
@@ -42,7 +42,7 @@ public final class Admission {
    *
    * @throws InterruptedException if the thread is interrupted
    */
-  public synchronized void enter() throws InterruptedException {
+  synchronized void enter() throws InterruptedException {
     while (tests >= maxTests(Pulse.ofThisJvm().slowdown())) {
       wait(100); // the machine may become faster
     }
@@ -50,7 +50,7 @@ public final class Admission {
   }
 
   /** Ends a test that has entered. */
-  public synchronized void leave() {
+  synchronized void leave() {
     tests--;
     notifyAll();
   }

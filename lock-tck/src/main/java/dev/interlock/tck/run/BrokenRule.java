@@ -8,9 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeoutException;
-import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
-import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
 import org.opentest4j.AssertionFailedError;
 import org.opentest4j.TestAbortedException;
@@ -58,7 +56,7 @@ public final class BrokenRule extends AssertionFailedError {
   static boolean mayBeTheMachine(Throwable thrown) {
     for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
       if (cause instanceof LateError
-          || cause instanceof LockUnavailableException
+          || (cause instanceof LockUnavailableException && !RepeatedFailure.isMarked(cause))
           || cause instanceof NoAnswerException
           || cause instanceof TimeoutException
           || (cause instanceof LeaseLostException lost && UNRENEWED.contains(lost.reason()))) {
@@ -72,21 +70,7 @@ public final class BrokenRule extends AssertionFailedError {
    * Turns the exception of a rule's test into a {@link BrokenRule}, unless the lock does not offer
    * the called operation, or the machine may have caused the failure.
    */
-  public static final class Explanation
-      implements BeforeEachCallback, TestExecutionExceptionHandler {
-    private static final Namespace NAMESPACE = Namespace.create(Explanation.class);
-    private static final String START = "start";
-
-    @Override
-    public void beforeEach(ExtensionContext context) {
-      context.getStore(NAMESPACE).put(START, System.nanoTime());
-    }
-
-    private static Optional<String> slownessDuring(ExtensionContext test) {
-      return Pulse.ofThisJvm()
-          .slownessSince(test.getStore(NAMESPACE).getOrDefault(START, Long.class, 0L));
-    }
-
+  public static final class Explanation implements TestExecutionExceptionHandler {
     @Override
     public void handleTestExecutionException(ExtensionContext context, Throwable thrown)
         throws Throwable {
@@ -95,7 +79,7 @@ public final class BrokenRule extends AssertionFailedError {
         throw notOffered.get();
       }
       Optional<String> slowness =
-          mayBeTheMachine(thrown) ? slownessDuring(context) : Optional.empty();
+          mayBeTheMachine(thrown) ? Kit.slownessDuring(context) : Optional.empty();
       if (slowness.isPresent()) {
         throw new NoVerdictException(slowness.get(), thrown);
       }

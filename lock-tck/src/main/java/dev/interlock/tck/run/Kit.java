@@ -27,6 +27,8 @@ import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 
 /**
  * One run of the kit against one backend: the shared server, the backend's declarations, and the
@@ -36,29 +38,35 @@ public final class Kit implements AutoCloseable {
   private static final int MAX_OPEN_ATTEMPTS = 10;
   private static final Pattern PORT = Pattern.compile("://[^/?]*:(\\d{1,5})");
 
+  private static final Namespace NAMESPACE = Namespace.create(Kit.class);
+
+  /** A test that runs. */
+  private record Running(Kit kit, long start) {}
+
   private final Harness harness;
   private final Server server;
   private final BackendInfo info;
   private final String endpoint;
   private final Timing timing;
   private final Admission admission;
+  private final StorePulse pulse;
   private final String run =
       Long.toString(ThreadLocalRandom.current().nextLong(1L << 40), Character.MAX_RADIX);
   private final AtomicLong names = new AtomicLong();
   private @Nullable Boolean staysBehindProxies;
 
-  private Kit(
-      Harness harness, Server server, BackendInfo info, String endpoint, Admission admission) {
+  private Kit(Harness harness, Server server, LockClient client, Admission admission) {
     this.harness = harness;
     this.server = server;
-    this.info = info;
-    this.endpoint = endpoint;
+    this.info = client.backend();
+    this.endpoint = client.endpoint();
     this.timing = harness.timing(info);
+    this.pulse = new StorePulse(client, newName());
     this.admission = admission;
   }
 
   /**
-   * Starts the server, and opens a client to check that it can be reached.
+   * Starts the server, and opens a client that measures how fast it answers.
    *
    * @param harness the harness
    * @return the run
@@ -68,8 +76,9 @@ public final class Kit implements AutoCloseable {
   public static Kit start(Harness harness) throws Exception {
     Admission admission = new Admission(harness.maxConnections());
     Server server = harness.start();
-    try (LockClient client = open(() -> harness.open(server.uri(), LockOptions.defaults()))) {
-      return new Kit(harness, server, client.backend(), client.endpoint(), admission);
+    try {
+      LockClient client = open(() -> harness.open(server.uri(), LockOptions.defaults()));
+      return new Kit(harness, server, client, admission);
     } catch (RuntimeException e) {
       server.close();
       throw e;
@@ -96,9 +105,39 @@ public final class Kit implements AutoCloseable {
     return endpoint;
   }
 
-  /** {@return the limit of the tests that run at once} */
-  public Admission admission() {
-    return admission;
+  /**
+   * Waits until another test may run; on a slow machine, fewer run at once.
+   *
+   * @param test the test
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public void testStarts(ExtensionContext test) throws InterruptedException {
+    admission.enter();
+    test.getStore(NAMESPACE).put(Running.class, new Running(this, System.nanoTime()));
+  }
+
+  /**
+   * Lets another test run, if this one could start.
+   *
+   * @param test the test
+   */
+  public static void testEnded(ExtensionContext test) {
+    Running running = test.getStore(NAMESPACE).remove(Running.class, Running.class);
+    if (running != null) {
+      running.kit.admission.leave();
+    }
+  }
+
+  /**
+   * {@return the slowness of the machine or the store during a test, in words; see {@link Pulse}}
+   */
+  static Optional<String> slownessDuring(ExtensionContext test) {
+    Running running = test.getStore(NAMESPACE).get(Running.class, Running.class);
+    return running == null
+        ? Optional.empty()
+        : Pulse.ofThisJvm()
+            .slownessSince(running.start)
+            .or(() -> running.kit.pulse.slownessSince(running.start));
   }
 
   /** {@return the durations that the tests use} */
@@ -277,6 +316,8 @@ public final class Kit implements AutoCloseable {
   /** Stops the server, if it was started for the kit. */
   @Override
   public void close() {
-    server.close();
+    try (server) {
+      pulse.close();
+    }
   }
 }

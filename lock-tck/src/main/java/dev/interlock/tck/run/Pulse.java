@@ -24,6 +24,12 @@ public final class Pulse {
   /** The time over which the slowdown is averaged, and the length of an entry of the history. */
   private static final long SPAN = Duration.ofSeconds(2).toNanos();
 
+  /**
+   * The share of a limit in which a right backend may need the processor; for the rest it waits,
+   * and that takes no longer on a slow machine.
+   */
+  private static final double BUSY_SHARE = 1.0 / 8;
+
   private static final int MAX_HISTORY = 450;
 
   /** Below this, requests take longer, but not longer than any time-out of the tests. */
@@ -118,6 +124,11 @@ public final class Pulse {
     return slowdown;
   }
 
+  /** {@return how much longer a limit is now than on an idle machine} */
+  private double stretch() {
+    return 1 + (slowdown - 1) * BUSY_SHARE;
+  }
+
   /** A time limit that becomes longer while the machine is slow. */
   public final class Limit {
     private final long end;
@@ -133,8 +144,10 @@ public final class Pulse {
 
     /** {@return the time to wait if the machine remains as slow as it is, at least 1 ms} */
     public Duration remaining() {
-      double nanos = (end - nanoTime()) * slowdown();
-      return Duration.ofNanos(Math.max(1_000_000, (long) nanos));
+      synchronized (Pulse.this) {
+        double nanos = (end - nanoTime()) * stretch();
+        return Duration.ofNanos(Math.max(1_000_000, (long) nanos));
+      }
     }
   }
 
@@ -148,15 +161,15 @@ public final class Pulse {
   }
 
   /**
-   * {@return nanoseconds of a clock that runs more slowly while the machine is slow, and stops
-   * while it stands still}
+   * {@return nanoseconds of the clock of limits, which runs more slowly while the machine is slow,
+   * and stops while it stands still}
    */
   public synchronized long nanoTime() {
     return nanoTime(System.nanoTime());
   }
 
   synchronized long nanoTime(long now) {
-    return machineTime + (long) (Math.min(now - measuredAt, 2 * PERIOD) / slowdown);
+    return machineTime + (long) (Math.min(now - measuredAt, 2 * PERIOD) / stretch());
   }
 
   /**

@@ -129,8 +129,10 @@ class NoVerdictTest {
 
   @Test
   void onlySomeFailuresMayBeTheMachine() {
+    LockUnavailableException repeated = new LockUnavailableException("b", "e", "p", null);
+    RepeatedFailure.mark(repeated, 100);
     assertEquals(
-        List.of(true, true, true, true, false, false, false),
+        List.of(true, true, true, true, false, false, false, false),
         List.of(
                 new LateError("late"),
                 new AssertionError("wrapped", new LockUnavailableException("b", "e", "p", null)),
@@ -138,6 +140,7 @@ class NoVerdictTest {
                 new LeaseLostException("a", LossReason.EXPIRED, "late", null),
                 new LeaseLostException("a", LossReason.TAKEN, "by another", null),
                 new AssertionError("two holders"),
+                repeated,
                 new IllegalStateException())
             .stream()
             .map(BrokenRule::mayBeTheMachine)

@@ -32,7 +32,7 @@ final class LockMutants {
             .refusedBy("EXCL-06", "was reentrant")
             .build(),
         Specimen.mutant("attempt that waits")
-            .fault("A client's first tryAcquire() on a held lock waits for 4.5 s.")
+            .fault("A client's first tryAcquire() on a held lock waits for 40 s.")
             .harness(
                 () ->
                     MemoryMutant.ofClient(
@@ -51,7 +51,7 @@ final class LockMutants {
             .refusedBy("LEASE-09", "the view did not hold the lock")
             .build(),
         Specimen.mutant("timeout ignored")
-            .fault("A timed attempt with less than a second to go waits for 12 s.")
+            .fault("A timed attempt with less than a second to go waits for 40 s.")
             .harness(
                 () ->
                     MemoryMutant.ofLock(
@@ -61,7 +61,7 @@ final class LockMutants {
                               public Optional<Lease> tryAcquire(Duration timeout)
                                   throws InterruptedException {
                                 return super.tryAcquire(
-                                    isPatient(timeout) ? Duration.ofSeconds(12) : timeout);
+                                    isPatient(timeout) ? Duration.ofSeconds(40) : timeout);
                               }
                             }))
             .refusedBy("WAIT-02", "later than")
@@ -200,7 +200,7 @@ final class LockMutants {
         return acquired;
       }
       try {
-        return tryAcquire(Duration.ofMillis(4_500));
+        return tryAcquire(Duration.ofSeconds(40));
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         return Optional.empty();
