@@ -1041,6 +1041,7 @@ public abstract class LeaseRules extends RuleTest {
     assertTrue(
         Integer.parseInt(answer[0]) < count / 10,
         () -> count + " leases need " + answer[0] + " more threads than one lease");
+    assertNotEquals(count, Integer.parseInt(answer[1]), "all renewed leases were lost");
     if (!answer[1].equals("0")) {
       throw new LateError(answer[1] + " of " + count + " renewed leases were lost");
     }

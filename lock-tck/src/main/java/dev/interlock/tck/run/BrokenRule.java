@@ -52,18 +52,28 @@ public final class BrokenRule extends AssertionFailedError {
     return thrown instanceof BrokenRule && cause != null ? cause : thrown;
   }
 
-  /** {@return whether a right backend can cause this failure on a slow machine} */
-  static boolean mayBeTheMachine(Throwable thrown) {
+  /** What a failure can have come from, other than the backend. */
+  enum Excuse {
+    NONE,
+    /** The store did not answer a request, so it or the machine stood still. */
+    STANDSTILL,
+    /** Something came late, so the machine was slow. */
+    SLOWNESS
+  }
+
+  static Excuse excuseOf(Throwable thrown) {
     for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
       if (cause instanceof LateError
-          || (cause instanceof LockUnavailableException && !RepeatedFailure.isMarked(cause))
           || cause instanceof NoAnswerException
           || cause instanceof TimeoutException
           || (cause instanceof LeaseLostException lost && UNRENEWED.contains(lost.reason()))) {
-        return true;
+        return Excuse.SLOWNESS;
+      }
+      if (cause instanceof LockUnavailableException) {
+        return RepeatedFailure.isMarked(cause) ? Excuse.NONE : Excuse.STANDSTILL;
       }
     }
-    return false;
+    return Excuse.NONE;
   }
 
   /**
@@ -78,8 +88,11 @@ public final class BrokenRule extends AssertionFailedError {
       if (notOffered.isPresent()) {
         throw notOffered.get();
       }
+      Excuse excuse = excuseOf(thrown);
       Optional<String> slowness =
-          mayBeTheMachine(thrown) ? Kit.slownessDuring(context) : Optional.empty();
+          excuse == Excuse.NONE
+              ? Optional.empty()
+              : Kit.slownessDuring(context, excuse == Excuse.SLOWNESS);
       if (slowness.isPresent()) {
         throw new NoVerdictException(slowness.get(), thrown);
       }

@@ -129,15 +129,21 @@ public final class Kit implements AutoCloseable {
   }
 
   /**
-   * {@return the slowness of the machine or the store during a test, in words; see {@link Pulse}}
+   * {@return what excuses a backend for what it did during a test, in words}
+   *
+   * @param test the test
+   * @param late whether something came late; only a standstill excuses an unanswered request
    */
-  static Optional<String> slownessDuring(ExtensionContext test) {
+  static Optional<String> slownessDuring(ExtensionContext test, boolean late) {
     Running running = test.getStore(NAMESPACE).get(Running.class, Running.class);
-    return running == null
-        ? Optional.empty()
-        : Pulse.ofThisJvm()
-            .slownessSince(running.start)
-            .or(() -> running.kit.pulse.slownessSince(running.start));
+    if (running == null) {
+      return Optional.empty();
+    }
+    Pulse machine = Pulse.ofThisJvm();
+    return machine
+        .standstillSince(running.start)
+        .or(() -> running.kit.pulse.standstillSince(running.start))
+        .or(() -> late ? machine.slownessSince(running.start) : Optional.empty());
   }
 
   /** {@return the durations that the tests use} */

@@ -32,7 +32,7 @@ public final class Pulse {
 
   private static final int MAX_HISTORY = 450;
 
-  /** Below this, requests take longer, but not longer than any time-out of the tests. */
+  /** Below this, a right backend is in time. */
   private static final double MIN_SLOWDOWN = 4;
 
   private static final Duration MIN_STANDSTILL = Duration.ofMillis(500);
@@ -173,35 +173,46 @@ public final class Pulse {
   }
 
   /**
-   * Tells whether the machine was so slow that a client's request can have timed out, or a lease
-   * have expired, although the backend is right.
+   * Tells whether the machine stood still.
    *
    * @param start a value of {@link System#nanoTime}
-   * @return the worst that has happened since then, for example "this machine stood still for 1.8
-   *     s"; empty if it was fast enough all the time
+   * @return the longest time since then for which it did, for example "this machine stood still for
+   *     1.8 s"; empty if that is less than half a second
    */
-  public Optional<String> slownessSince(long start) {
-    return slownessBetween(start, System.nanoTime());
+  Optional<String> standstillSince(long start) {
+    return standstillBetween(start, System.nanoTime());
   }
 
-  synchronized Optional<String> slownessBetween(long start, long now) {
-    long unfinished = now - measuredAt - 2 * PERIOD;
-    long standstill = Math.max(spanStandstill, unfinished);
+  synchronized Optional<String> standstillBetween(long start, long now) {
+    long longest = Math.max(spanStandstill, now - measuredAt - 2 * PERIOD);
+    for (Span span : history) {
+      if (span.end - start > 0) {
+        longest = Math.max(longest, span.standstill);
+      }
+    }
+    return longest >= MIN_STANDSTILL.toNanos()
+        ? Optional.of(
+            String.format(Locale.ROOT, "this machine stood still for %.1f s", longest / 1e9))
+        : Optional.empty();
+  }
+
+  /**
+   * Tells whether the machine was slow.
+   *
+   * @param start a value of {@link System#nanoTime}
+   * @return how slow it was in the worst two seconds since then, for example "this machine ran 5
+   *     times slower than idle"; empty if that is less than four times
+   */
+  synchronized Optional<String> slownessSince(long start) {
     double slowest = slowdown;
     for (Span span : history) {
       if (span.end - start > 0) {
-        standstill = Math.max(standstill, span.standstill);
         slowest = Math.max(slowest, span.slowdown);
       }
     }
-    if (standstill >= MIN_STANDSTILL.toNanos()) {
-      return Optional.of(
-          String.format(Locale.ROOT, "this machine stood still for %.1f s", standstill / 1e9));
-    }
-    if (slowest >= MIN_SLOWDOWN) {
-      return Optional.of(
-          String.format(Locale.ROOT, "this machine ran %.0f times slower than idle", slowest));
-    }
-    return Optional.empty();
+    return slowest >= MIN_SLOWDOWN
+        ? Optional.of(
+            String.format(Locale.ROOT, "this machine ran %.0f times slower than idle", slowest))
+        : Optional.empty();
   }
 }

@@ -65,7 +65,7 @@ final class StorePulse implements AutoCloseable {
    *
    * @param time a value of {@link System#nanoTime}
    */
-  Optional<String> slownessSince(long time) {
+  Optional<String> standstillSince(long time) {
     long longest = System.nanoTime() - start - PERIOD.toNanos();
     if (!thread.isAlive()) {
       longest = 0;

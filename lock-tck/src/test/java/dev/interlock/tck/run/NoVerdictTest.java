@@ -12,6 +12,7 @@ import dev.interlock.tck.LockTck;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
+import dev.interlock.tck.run.BrokenRule.Excuse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -132,18 +133,26 @@ class NoVerdictTest {
     LockUnavailableException repeated = new LockUnavailableException("b", "e", "p", null);
     RepeatedFailure.mark(repeated, 100);
     assertEquals(
-        List.of(true, true, true, true, false, false, false, false),
+        List.of(
+            Excuse.SLOWNESS,
+            Excuse.SLOWNESS,
+            Excuse.SLOWNESS,
+            Excuse.STANDSTILL,
+            Excuse.NONE,
+            Excuse.NONE,
+            Excuse.NONE,
+            Excuse.NONE),
         List.of(
                 new LateError("late"),
-                new AssertionError("wrapped", new LockUnavailableException("b", "e", "p", null)),
                 new TimeoutException(),
                 new LeaseLostException("a", LossReason.EXPIRED, "late", null),
+                new AssertionError("wrapped", new LockUnavailableException("b", "e", "p", null)),
                 new LeaseLostException("a", LossReason.TAKEN, "by another", null),
                 new AssertionError("two holders"),
                 repeated,
                 new IllegalStateException())
             .stream()
-            .map(BrokenRule::mayBeTheMachine)
+            .map(BrokenRule::excuseOf)
             .toList());
   }
 }

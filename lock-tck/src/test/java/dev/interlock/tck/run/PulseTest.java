@@ -26,8 +26,8 @@ class PulseTest {
     return Duration.ofNanos(pulse.nanoTime(now));
   }
 
-  private Optional<String> slownessSince(long start) {
-    return pulse.slownessBetween(start, now);
+  private Optional<String> standstillSince(long start) {
+    return pulse.standstillBetween(start, now);
   }
 
   @Test
@@ -35,7 +35,8 @@ class PulseTest {
     beats(100, 1);
     assertEquals(1, pulse.slowdown());
     assertEquals(now, pulse.nanoTime(now));
-    assertEquals(Optional.empty(), slownessSince(0));
+    assertEquals(Optional.empty(), pulse.slownessSince(0));
+    assertEquals(Optional.empty(), standstillSince(0));
   }
 
   @Test
@@ -46,7 +47,8 @@ class PulseTest {
     beats(100, 5);
     double expected = 100 * (PERIOD + 5 * WORK) / 1.5;
     assertEquals(expected, machineTime().minus(before).toNanos(), expected / 50);
-    assertEquals(Optional.of("this machine ran 5 times slower than idle"), slownessSince(now - 1));
+    assertEquals(
+        Optional.of("this machine ran 5 times slower than idle"), pulse.slownessSince(now - 1));
   }
 
   @Test
@@ -55,7 +57,7 @@ class PulseTest {
     long before = pulse.nanoTime(now);
     now += Duration.ofHours(1).toNanos();
     assertEquals(2 * PERIOD, pulse.nanoTime(now) - before);
-    assertEquals(Optional.of("this machine stood still for 3599.8 s"), slownessSince(now - 1));
+    assertEquals(Optional.of("this machine stood still for 3599.8 s"), standstillSince(now - 1));
   }
 
   @Test
@@ -64,9 +66,9 @@ class PulseTest {
     beats(10, 1);
     beats(1, 450); // 1.8 s
     long end = now;
-    assertEquals(Optional.of("this machine stood still for 1.8 s"), slownessSince(start));
+    assertEquals(Optional.of("this machine stood still for 1.8 s"), standstillSince(start));
     beats(100, 1);
-    assertEquals(Optional.of("this machine stood still for 1.8 s"), slownessSince(start));
-    assertEquals(Optional.empty(), slownessSince(end + Duration.ofSeconds(5).toNanos()));
+    assertEquals(Optional.of("this machine stood still for 1.8 s"), standstillSince(start));
+    assertEquals(Optional.empty(), standstillSince(end + Duration.ofSeconds(5).toNanos()));
   }
 }

@@ -80,7 +80,7 @@ final class LeaseMutants {
         Specimen.mutant("renewal on the JVM's timer")
             .fault("Renewals run on the thread that times out the futures of the whole JVM.")
             .harness(RenewalOnTheJvmsTimer::new)
-            .refusedBy("LEASE-08", "renewed leases were lost")
+            .refusedBy("LEASE-08", "all renewed leases were lost")
             .build(),
         Specimen.mutant("expired lease remembered")
             .fault("The client keeps every lease until it is released, even an expired one.")
