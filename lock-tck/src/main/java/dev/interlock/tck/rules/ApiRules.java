@@ -236,10 +236,8 @@ public abstract class ApiRules extends RuleTest {
           doInThread(
               () -> {
                 for (String label = untested.poll(); label != null; label = untested.poll()) {
-                  for (Kind kind : List.of(Kind.LOCK, Kind.READER, Kind.ONE_PERMIT)) {
-                    if (kind.isOffered(info())) {
-                      testLabel(kind, label, holder, other);
-                    }
+                  for (Kind kind : kinds()) {
+                    testLabel(kind, label, holder, other);
                   }
                 }
               }));

@@ -1,8 +1,6 @@
 package dev.interlock.tck.rules;
 
 import dev.interlock.Acquirable;
-import dev.interlock.BackendInfo;
-import dev.interlock.Capability;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
@@ -20,15 +18,6 @@ enum Kind implements RuleTest.AcquirableFactory {
   ONE_PERMIT,
   /** Both permits. */
   ALL_PERMITS;
-
-  /** {@return whether a backend offers this kind} */
-  boolean isOffered(BackendInfo info) {
-    return switch (this) {
-      case LOCK -> true;
-      case READER, WRITER -> info.has(Capability.READ_WRITE);
-      case ONE_PERMIT, ALL_PERMITS -> info.has(Capability.SEMAPHORE);
-    };
-  }
 
   /** {@return the share of the same kind of lock that excludes all others} */
   Kind whole() {

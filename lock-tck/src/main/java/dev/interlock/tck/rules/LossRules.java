@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.interlock.Acquirable;
 import dev.interlock.Lease;
@@ -215,9 +216,9 @@ public abstract class LossRules extends RuleTest {
     sleepUnless(loss, renewed().ttl().multipliedBy(3));
     if (loss.isDone()) {
       LeaseLostException first = (LeaseLostException) loss.join();
-      assertTrue(
-          first.reason() == LossReason.EXPIRED && !lastAttempt,
-          () -> "one of many leases that are renewed together was lost: " + first);
+      if (first.reason() != LossReason.EXPIRED || lastAttempt) {
+        fail("one of many leases that are renewed together was lost: " + first, first);
+      }
       return false;
     }
     for (Lease lease : others) {

@@ -37,6 +37,7 @@ import dev.interlock.tck.process.ProcessSignals;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
 import dev.interlock.tck.run.Kit;
+import dev.interlock.tck.run.LateError;
 import dev.interlock.tck.run.NotApplicableException;
 import dev.interlock.tck.run.NotOfferedException;
 import dev.interlock.tck.run.NotTestedException;
@@ -865,17 +866,14 @@ public abstract class RuleTest {
       waiters.add(inThread(() -> behind.acquire().release()));
       awaitQueued(observer, name, 2 * i + 2);
     }
-    long start = System.nanoTime();
     Disturbance partition = network.partition();
     if (holder.whole() == holder) {
       first.release();
     }
     for (Future<ReleaseOutcome> waiter : waiters) {
-      var unused =
-          within(
-              limit.minus(since(start)),
-              waiter,
-              "a dead waiter kept the others waiting for longer than its effective TTL");
+      String late = "a dead waiter kept the others waiting for longer than its effective TTL";
+      var unused = within(limit, waiter, late);
+      limit = bound(); // all have died at the same time
     }
     first.release();
     assertStruck(bound(), partition);
@@ -916,10 +914,15 @@ public abstract class RuleTest {
   final Lease acquireWithin(Duration limit, Acquirable<Lease> lock, String message)
       throws InterruptedException {
     Pulse.Limit end = Pulse.ofThisJvm().limit(limit);
+    long start = System.nanoTime();
     Optional<Lease> lease;
     do {
       lease = lock.tryAcquire(end.remaining());
     } while (lease.isEmpty() && !end.isOver());
+    Duration untilTtl = timing().longTtl().dividedBy(2);
+    if (limit.compareTo(untilTtl) < 0 && since(start).compareTo(untilTtl) > 0) {
+      throw new LateError(message + " before its TTL can have freed it");
+    }
     return lease.orElseGet(() -> fail(message + " within " + text(limit)));
   }
 
