@@ -181,6 +181,7 @@ public final class WrongSystemClock implements ClassFileTransformer {
   }
 
   /** {@return the text to which a constant refers} */
+  @SuppressWarnings("ByteBufferBackingArray") // it wraps the whole class file
   private static String text(ByteBuffer file, int[] constants, int reference) {
     int text = constants[unsigned(file, reference)];
     return new String(file.array(), text + 3, unsigned(file, text + 1), US_ASCII);

@@ -102,10 +102,10 @@ public record Report(
     if (any(Outcome.FAILED)) {
       return Verdict.FAILED;
     }
-    if (!any(Outcome.PASSED, Outcome.PARTLY_TESTED)) {
+    if (!any(Outcome.PASSED, Outcome.PARTLY_TESTED, Outcome.NO_VERDICT)) {
       return Verdict.NOTHING_TESTED;
     }
-    return any(Outcome.PARTLY_TESTED, Outcome.NOT_TESTED, Outcome.NOT_OFFERED)
+    return any(Outcome.NO_VERDICT, Outcome.PARTLY_TESTED, Outcome.NOT_TESTED, Outcome.NOT_OFFERED)
         ? Verdict.PARTIAL
         : Verdict.PASSED;
   }

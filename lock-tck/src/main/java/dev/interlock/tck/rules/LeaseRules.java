@@ -117,6 +117,7 @@ public abstract class LeaseRules extends RuleTest {
   /** Returns the time of day by the system clock, the latest of three ways to read it. */
   static final class ReadSystemClock implements RemoteTask {
     @Override
+    @SuppressWarnings("JavaUtilDate") // backends may use it
     public String run(Worker worker, List<String> arguments) {
       long later = Math.max(Instant.now().toEpochMilli(), new Date().getTime());
       return Long.toString(Math.max(System.currentTimeMillis(), later));

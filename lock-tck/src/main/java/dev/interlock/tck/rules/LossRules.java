@@ -1,5 +1,6 @@
 package dev.interlock.tck.rules;
 
+import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -223,7 +224,7 @@ public abstract class LossRules extends RuleTest {
     }
     for (Lease lease : others) {
       assertRefused(
-          kept.get(lease.name()),
+          requireNonNull(kept.get(lease.name())),
           "the store freed the lock of one of many leases that are renewed together");
       assertReleased(
           lease, "the store had freed the lock of one of many leases that are renewed together");

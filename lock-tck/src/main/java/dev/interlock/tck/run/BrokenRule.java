@@ -7,7 +7,6 @@ import dev.interlock.tck.process.NoAnswerException;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
 import org.opentest4j.AssertionFailedError;
@@ -65,7 +64,6 @@ public final class BrokenRule extends AssertionFailedError {
     for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
       if (cause instanceof LateError
           || cause instanceof NoAnswerException
-          || cause instanceof TimeoutException
           || (cause instanceof LeaseLostException lost && UNRENEWED.contains(lost.reason()))) {
         return Excuse.SLOWNESS;
       }

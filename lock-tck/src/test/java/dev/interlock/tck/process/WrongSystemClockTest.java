@@ -24,6 +24,7 @@ class WrongSystemClockTest {
   static final class ReadClocks {
     private ReadClocks() {}
 
+    @SuppressWarnings({"JavaUtilDate", "JavaTimeDefaultTimeZone"}) // backends may use them
     public static void main(String[] arguments) {
       LongSupplier reference = System::currentTimeMillis;
       for (long millis :

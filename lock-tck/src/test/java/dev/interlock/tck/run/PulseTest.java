@@ -46,7 +46,7 @@ class PulseTest {
     Duration before = machineTime();
     beats(100, 5);
     double expected = 100 * (PERIOD + 5 * WORK) / 1.5;
-    assertEquals(expected, machineTime().minus(before).toNanos(), expected / 50);
+    assertEquals(expected, (double) machineTime().minus(before).toNanos(), expected / 50);
     assertEquals(
         Optional.of("this machine ran 5 times slower than idle"), pulse.slownessSince(now - 1));
   }
