@@ -54,7 +54,7 @@ public final class BrokenRule extends AssertionFailedError {
   /** What a failure can have come from, other than the backend. */
   enum Excuse {
     NONE,
-    /** The store did not answer a request, so it or the machine stood still. */
+    /** A request was not answered, or a lease not renewed, so store or machine stood still. */
     STANDSTILL,
     /** Something came late, so the machine was slow. */
     SLOWNESS
@@ -62,10 +62,11 @@ public final class BrokenRule extends AssertionFailedError {
 
   static Excuse excuseOf(Throwable thrown) {
     for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
-      if (cause instanceof LateError
-          || cause instanceof NoAnswerException
-          || (cause instanceof LeaseLostException lost && UNRENEWED.contains(lost.reason()))) {
+      if (cause instanceof LateError || cause instanceof NoAnswerException) {
         return Excuse.SLOWNESS;
+      }
+      if (cause instanceof LeaseLostException lost && UNRENEWED.contains(lost.reason())) {
+        return Excuse.STANDSTILL;
       }
       if (cause instanceof LockUnavailableException) {
         return RepeatedFailure.isMarked(cause) ? Excuse.NONE : Excuse.STANDSTILL;

@@ -157,7 +157,7 @@ class NoVerdictTest {
     assertEquals(
         List.of(
             Excuse.SLOWNESS,
-            Excuse.SLOWNESS,
+            Excuse.STANDSTILL,
             Excuse.STANDSTILL,
             Excuse.NONE,
             Excuse.NONE,
