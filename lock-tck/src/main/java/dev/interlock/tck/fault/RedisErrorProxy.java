@@ -89,16 +89,16 @@ final class RedisErrorProxy implements AutoCloseable {
 
   /** {@return whether a request has the digest of a forgotten script} */
   private boolean isForgotten(RespFrame request) {
-    Set<String> known = knownScripts;
+    Set<String> scripts = knownScripts;
     List<String> words = request.words();
-    if (known == null || words.size() < 2) {
+    if (scripts == null || words.size() < 2) {
       return false;
     }
     switch (request.command()) {
-      case "EVAL", "EVAL_RO" -> known.add(digest(words.get(1)));
-      case "SCRIPT" -> words.stream().skip(2).map(RedisErrorProxy::digest).forEach(known::add);
+      case "EVAL", "EVAL_RO" -> scripts.add(digest(words.get(1)));
+      case "SCRIPT" -> words.stream().skip(2).map(RedisErrorProxy::digest).forEach(scripts::add);
       case "EVALSHA", "EVALSHA_RO" -> {
-        boolean forgotten = !known.contains(words.get(1).toLowerCase(Locale.ROOT));
+        boolean forgotten = !scripts.contains(words.get(1).toLowerCase(Locale.ROOT));
         refusedDigests |= forgotten;
         return forgotten;
       }

@@ -248,14 +248,14 @@ public abstract class ApiRules extends RuleTest {
   private void testLabel(Kind kind, String label, LockClient holder, LockClient other)
       throws Exception {
     String name = newName();
-    String held = "two clients acquired a lock whose holder has the label \"" + label + "\"";
+    String overlap = "two clients acquired a lock whose holder has the label \"" + label + "\"";
     Consumer<LockOptions.Builder> labelled = options -> options.label(label);
     Acquirable<Lease> next = kind.whole().of(other, name, labelled);
     Lease lease = acquireNow(kind.of(holder, name, labelled));
-    assertRefused(next, held);
+    assertRefused(next, overlap);
     assertLabelShown(other, lease, label);
     assertRenewed(lease, "a lease with the label \"" + label + "\" was lost");
-    assertRefused(next, held);
+    assertRefused(next, overlap);
     assertLabelShown(other, lease, label);
     CompletableFuture<Lease> waiter = next.acquireAsync();
     awaitQueued(other, name, 1);
@@ -265,7 +265,7 @@ public abstract class ApiRules extends RuleTest {
           answer(() -> other.admin().inspect(name)).waiters(),
           "the label shown of a waiter");
     }
-    assertFalse(waiter.isDone(), held);
+    assertFalse(waiter.isDone(), overlap);
     assertReleased(lease, "a lease with the label \"" + label + "\" was lost");
     Lease successor =
         within(waiter, "the release of a lease with the label \"" + label + "\" freed no lock");

@@ -230,11 +230,11 @@ public abstract class LeaseRules extends RuleTest {
                           each.getValue(),
                           "a timed attempt did not end"))
               .flatMap(lease -> lease);
-      boolean held = isHeldBy(other, each.getKey());
+      boolean isHeld = isHeldBy(other, each.getKey());
       assertTrue(
-          taken.isEmpty() || !held,
+          taken.isEmpty() || !isHeld,
           "another client acquired a lock that a process with another system clock renews");
-      kept &= held;
+      kept &= isHeld;
     }
     return kept;
   }
@@ -326,12 +326,12 @@ public abstract class LeaseRules extends RuleTest {
             Duration.ofDays(365));
     LockClient client = client(unrenewed());
     LockClient other = client();
-    Map<Lease, Acquirable<Lease>> held = new LinkedHashMap<>();
+    Map<Lease, Acquirable<Lease>> contenders = new LinkedHashMap<>();
     for (Kind kind : kinds()) {
       for (Duration ttl : ttls) {
         String name = newName();
         Lease lease = acquireForLong(kind.of(client, name, options -> options.ttl(ttl)), ttl);
-        held.put(lease, kind.whole().of(other, name));
+        contenders.put(lease, kind.whole().of(other, name));
         assertTrue(
             lease.effectiveTtl().compareTo(ttl) >= 0,
             () ->
@@ -346,7 +346,7 @@ public abstract class LeaseRules extends RuleTest {
             other.lock(usual.name()),
             "the store did not free the lock after the TTL")
         .release();
-    for (Map.Entry<Lease, Acquirable<Lease>> each : held.entrySet()) {
+    for (Map.Entry<Lease, Acquirable<Lease>> each : contenders.entrySet()) {
       Lease lease = each.getKey();
       assertTrue(lease.isHeld(), "a lease with a long TTL was lost");
       assertLastsOnTheStore(lease, other);

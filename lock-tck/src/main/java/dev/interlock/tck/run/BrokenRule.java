@@ -51,7 +51,7 @@ public final class BrokenRule extends AssertionFailedError {
     return thrown instanceof BrokenRule && cause != null ? cause : thrown;
   }
 
-  /** What a failure can have come from, other than the backend. */
+  /** The observation of machine or store that excuses a failure. */
   enum Excuse {
     NONE,
     /** A request was not answered, or a lease not renewed, so store or machine stood still. */

@@ -163,7 +163,7 @@ final class StoreMutants {
             .refusedBy("SEM-05", "a waiter that has left keeps others out")
             .build(),
         Specimen.mutant("waiter not woken")
-            .fault("The first signal for a client is lost, and its waiter polls only after 50 s.")
+            .fault("The first signal for a client is lost, and its waiter polls only after 15 s.")
             .harness(() -> MemoryMutant.ofBackend(WaiterNotWoken::new))
             .exceptRules(
                 "the result depends on which member of a set is waited for first", "MULTI-02")
@@ -473,7 +473,7 @@ final class StoreMutants {
 
   /** Loses signals to waiters. */
   private static final class WaiterNotWoken extends ForwardingQueue {
-    private static final Duration POLL_INTERVAL = Duration.ofSeconds(50);
+    private static final Duration POLL_INTERVAL = Duration.ofSeconds(15);
     private final AtomicBoolean woken = new AtomicBoolean();
 
     private final TimeSource time;
