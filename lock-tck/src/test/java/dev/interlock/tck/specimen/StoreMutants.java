@@ -44,7 +44,6 @@ final class StoreMutants {
             .refusedBy("WAIT-05", "did not get the lock after the TTL")
             .refusedBy("LEASE-01", "the store did not free the lock after the TTL")
             .refusedBy("LEASE-04", "renewing a lost lease took the lock again")
-            .refusedBy("LEASE-09", "still held although its thread has ended")
             .refusedBy("FENCE-01", "the lease did not end")
             .refusedBy("ADMIN-01", "remaining")
             .refusedBy("ADMIN-03", "no waiter acquired the lock after the revoked lease had ended")
@@ -166,12 +165,14 @@ final class StoreMutants {
             .fault("The first signal for a client is lost, and its waiter polls only after 15 s.")
             .harness(() -> MemoryMutant.ofBackend(WaiterNotWoken::new))
             .exceptRules(
-                "the result depends on which member of a set is waited for first", "MULTI-02")
+                "the result depends on which member of a set is waited for first, and on a limit that"
+                    + " a slow machine stretches beyond 15 s",
+                "MULTI-02",
+                "LEASE-09")
             .refusedBy("EXCL-03", "the lease did not expire")
             .refusedBy("WAIT-03", "the waiter did not get the lock after the release")
             .refusedBy("WAIT-05", "did not get the lock after the TTL")
             .refusedBy("LEASE-01", "the store did not free the lock after the TTL")
-            .refusedBy("LEASE-09", "still held although its thread has ended")
             .refusedBy("FENCE-01", "the lease did not end")
             .refusedBy("ADMIN-03", "no waiter acquired the lock after the revoked lease had ended")
             .refusedBy("FAIR-01", "was not served")
