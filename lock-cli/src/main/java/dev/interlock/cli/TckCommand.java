@@ -54,7 +54,7 @@ final class TckCommand implements Callable<Integer> {
       description =
           "The connections that the store allows, at least 60. With fewer than 100, fewer tests run"
               + " at once. Default: ${DEFAULT-VALUE}.")
-  private int connections = Harness.MAX_CONNECTIONS;
+  private int connections = Harness.DEFAULT_MAX_CONNECTIONS;
 
   @Option(
       names = "--report",

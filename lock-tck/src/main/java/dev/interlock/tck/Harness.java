@@ -31,6 +31,8 @@ import java.time.Duration;
  */
 @FunctionalInterface
 public interface Harness {
+  /** The default of {@link #maxConnections()}. */
+  int DEFAULT_MAX_CONNECTIONS = 100;
 
   /**
    * Starts a server, or returns one that already runs. The kit closes it.
@@ -104,11 +106,8 @@ public interface Harness {
    * than 100 the kit runs fewer tests at once.
    */
   default int maxConnections() {
-    return MAX_CONNECTIONS;
+    return DEFAULT_MAX_CONNECTIONS;
   }
-
-  /** The default of {@link #maxConnections()}. */
-  int MAX_CONNECTIONS = 100;
 
   /**
    * {@return a harness for a store that already runs, and that the kit cannot stop}
@@ -136,6 +135,6 @@ public interface Harness {
    * @param uri the store's URI
    */
   static Harness at(String uri) {
-    return () -> () -> uri;
+    return at(uri, DEFAULT_MAX_CONNECTIONS);
   }
 }

@@ -11,6 +11,8 @@ import dev.interlock.tck.sample.Sample;
 import dev.interlock.tck.specimen.MemorySpecimens;
 import dev.interlock.tck.specimen.Specimen;
 import java.util.Map;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -60,8 +62,11 @@ class MutantsTest {
 
   @TestFactory
   Stream<DynamicTest> everyMutantIsFound() {
+    Predicate<String> isSelected =
+        Pattern.compile(System.getProperty("interlock.specimens.only", "")).asPredicate();
     return MemorySpecimens.all().stream()
         .filter(mutant -> !NOT_FOUND.containsKey(mutant.name()))
+        .filter(mutant -> isSelected.test(mutant.name()))
         .map(
             mutant ->
                 DynamicTest.dynamicTest(

@@ -139,12 +139,7 @@ public record Report(
 
   /** {@return whether every rule would be tested if there were a harness that starts servers} */
   private boolean onlyHarnessIsMissing() {
-    return !any(Outcome.NO_VERDICT)
-        && rules.stream()
-            .filter(
-                rule -> List.of(Outcome.PARTLY_TESTED, Outcome.NOT_TESTED).contains(rule.outcome()))
-            .flatMap(rule -> rule.reason().lines())
-            .allMatch(reason -> reason.startsWith(RuleResult.HARNESS));
+    return rules.stream().allMatch(RuleResult::isWholeButForTheHarness);
   }
 
   /** {@return what would make a partial verdict whole, in one line; empty for other verdicts} */

@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
  */
 public record RuleResult(ContractRule rule, List<TestResult> tests) {
   /** The first words of each reason that a more capable harness would remove. */
-  static final String HARNESS = "the harness ";
+  private static final String HARNESS = "the harness ";
 
   /** The outcome of a rule after a run. */
   public enum Outcome {
@@ -64,6 +64,19 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
     return any(Status.NOT_APPLICABLE) && !any(Status.NOT_TESTED)
         ? Outcome.NOT_APPLICABLE
         : Outcome.NOT_TESTED;
+  }
+
+  /** {@return whether the rule would have been tested in full with a more capable harness} */
+  boolean isWholeButForTheHarness() {
+    return !tests.isEmpty()
+        && tests.stream()
+            .allMatch(
+                test ->
+                    switch (test.status()) {
+                      case PASSED, NOT_APPLICABLE -> true;
+                      case NOT_TESTED -> String.valueOf(test.reason()).startsWith(HARNESS);
+                      case FAILED, NO_VERDICT, NOT_OFFERED -> false;
+                    });
   }
 
   private boolean any(Status status) {

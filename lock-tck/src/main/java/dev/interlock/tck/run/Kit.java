@@ -78,7 +78,12 @@ public final class Kit implements AutoCloseable {
     Server server = harness.start();
     try {
       LockClient client = open(() -> harness.open(server.uri(), LockOptions.defaults()));
-      return new Kit(harness, server, client, admission);
+      try {
+        return new Kit(harness, server, client, admission);
+      } catch (RuntimeException e) { // of the harness's own timing
+        client.close();
+        throw e;
+      }
     } catch (RuntimeException e) {
       server.close();
       throw e;

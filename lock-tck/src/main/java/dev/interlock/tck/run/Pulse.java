@@ -42,6 +42,10 @@ public final class Pulse {
 
   private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
   private final Deque<Span> history = new ArrayDeque<>();
+
+  /** False on a JVM that does not measure processor time: all limits are then as on a fast one. */
+  private boolean beats;
+
   private long measuredAt;
   private long machineTime;
   private double slowdown = 1;
@@ -64,7 +68,7 @@ public final class Pulse {
 
   private static Pulse start() {
     Pulse pulse = new Pulse(System.nanoTime());
-    if (pulse.threads.isCurrentThreadCpuTimeSupported()) {
+    if (pulse.threads.isCurrentThreadCpuTimeSupported() && pulse.threads.isThreadCpuTimeEnabled()) {
       Thread thread = new Thread(pulse::beat, "tck-pulse");
       thread.setDaemon(true);
       thread.start();
@@ -86,8 +90,16 @@ public final class Pulse {
         add(now, now - start - PERIOD, work);
       }
     } catch (InterruptedException e) {
-      // somebody ends all threads of the JVM
+      stop(System.nanoTime()); // somebody ends all threads of the JVM
     }
+  }
+
+  /** Makes the clock of limits run as usual from now on. */
+  synchronized void stop(long now) {
+    machineTime = nanoTime(now);
+    measuredAt = now;
+    slowdown = 1;
+    beats = false;
   }
 
   /**
@@ -103,6 +115,7 @@ public final class Pulse {
     double weight = (double) PERIOD / SPAN;
     averageElapsed += weight * (elapsed - averageElapsed);
     averageWork += weight * (work - averageWork);
+    beats = true;
     slowdown = Math.max(1, averageElapsed / averageWork);
     spanElapsed += elapsed;
     spanWork += work;
@@ -169,7 +182,9 @@ public final class Pulse {
   }
 
   synchronized long nanoTime(long now) {
-    return machineTime + (long) (Math.min(now - measuredAt, 2 * PERIOD) / stretch());
+    long sinceBeat = now - measuredAt;
+    long running = beats ? Math.min(sinceBeat, 2 * PERIOD) : sinceBeat;
+    return machineTime + (long) (running / stretch());
   }
 
   /**
@@ -184,7 +199,8 @@ public final class Pulse {
   }
 
   synchronized Optional<String> standstillBetween(long start, long now) {
-    long longest = Math.max(spanStandstill, now - measuredAt - 2 * PERIOD);
+    long unfinished = beats ? now - measuredAt - 2 * PERIOD : 0;
+    long longest = Math.max(spanStandstill, unfinished);
     for (Span span : history) {
       if (span.end - start > 0) {
         longest = Math.max(longest, span.standstill);

@@ -10,6 +10,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -33,7 +35,7 @@ import org.junit.jupiter.api.Timeout;
  * <p>Several specimens run at once, since the kit's tests wait most of the time.
  */
 public abstract class SpecimenSuite {
-  /** The system property with a part of the names of the specimens to run. */
+  /** The system property with a regular expression for the names of the specimens to run. */
   private static final String ONLY = "interlock.specimens.only";
 
   /** For subclasses. */
@@ -65,8 +67,9 @@ public abstract class SpecimenSuite {
   Stream<DynamicTest> isRefusedByExactlyTheRulesThatItNames() {
     ExecutorService executor = Executors.newFixedThreadPool(atOnce());
     Map<Specimen, Future<SpecimenRun>> runs = new LinkedHashMap<>();
+    Predicate<String> isSelected = Pattern.compile(System.getProperty(ONLY, "")).asPredicate();
     for (Specimen specimen : specimens()) {
-      if (specimen.name().contains(System.getProperty(ONLY, ""))) {
+      if (isSelected.test(specimen.name())) {
         runs.put(
             specimen,
             executor.submit(

@@ -61,6 +61,16 @@ class PulseTest {
   }
 
   @Test
+  void withoutAPulseTheClockRunsAsUsual() {
+    long end = Duration.ofMinutes(1).toNanos();
+    assertEquals(end, new Pulse(0).nanoTime(end));
+    beats(1_000, 5);
+    pulse.stop(now);
+    long before = pulse.nanoTime(now);
+    assertEquals(end, pulse.nanoTime(now + end) - before);
+  }
+
+  @Test
   void aStandstillIsRememberedFromItsBeginning() {
     long start = now;
     beats(10, 1);

@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 
 /** Stores that renew many leases at once, wrongly. */
 final class BatchMutants {
@@ -24,32 +25,48 @@ final class BatchMutants {
             .build(),
         Specimen.mutant("batch answered in another order")
             .fault("The answers to a batch are in another order than its grants.")
-            .harness(() -> MemoryMutant.ofSilentBackend(Reversed::new))
+            .harness(
+                () ->
+                    MemoryMutant.ofSilentBackend(
+                        right -> new Batched(right, BatchMutants::reversed)))
             .refusedBy("LEASE-02", "one of many leases that are renewed together")
             .refusedBy("LOSS-01", "one of many leases that are renewed together")
             .build(),
         Specimen.mutant("batch read up to the first loss")
             .fault("After the first grant that is gone, a batch reports the others as renewed.")
-            .harness(() -> MemoryMutant.ofSilentBackend(ReadToFirstLoss::new))
+            .harness(
+                () ->
+                    MemoryMutant.ofSilentBackend(
+                        right -> new Batched(right, BatchMutants::readToFirstLoss)))
             .refusedBy("LEASE-02", "not all were reported within a renewal interval")
             .refusedBy("LOSS-01", "not all were reported within a renewal interval")
             .build());
   }
 
+  /** Renews up to 256 leases at once, and gives wrong answers. */
   private static class Batched extends ForwardingQueue {
-    Batched(QueueingBackend right) {
+    private final UnaryOperator<List<Renewal>> wrong;
+
+    Batched(QueueingBackend right, UnaryOperator<List<Renewal>> wrong) {
       super(right);
+      this.wrong = wrong;
     }
 
     @Override
     public final int maxGrantsPerRenewal() {
       return 256;
     }
+
+    @Override
+    public List<Renewal> renewAll(List<Grant> grants, Deadline deadline)
+        throws InterruptedException {
+      return wrong.apply(new ArrayList<>(super.renewAll(grants, deadline)));
+    }
   }
 
   private static final class OnePerName extends Batched {
     OnePerName(QueueingBackend right) {
-      super(right);
+      super(right, outcomes -> outcomes);
     }
 
     @Override
@@ -68,37 +85,19 @@ final class BatchMutants {
     }
   }
 
-  private static final class Reversed extends Batched {
-    Reversed(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    public List<Renewal> renewAll(List<Grant> grants, Deadline deadline)
-        throws InterruptedException {
-      List<Renewal> outcomes = new ArrayList<>(super.renewAll(grants, deadline));
-      Collections.reverse(outcomes);
-      return outcomes;
-    }
+  private static List<Renewal> reversed(List<Renewal> outcomes) {
+    Collections.reverse(outcomes);
+    return outcomes;
   }
 
-  private static final class ReadToFirstLoss extends Batched {
-    ReadToFirstLoss(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    public List<Renewal> renewAll(List<Grant> grants, Deadline deadline)
-        throws InterruptedException {
-      List<Renewal> outcomes = new ArrayList<>(super.renewAll(grants, deadline));
-      boolean lost = false;
-      for (int i = 0; i < outcomes.size(); i++) {
-        if (lost) {
-          outcomes.set(i, new Renewal.Confirmed());
-        }
-        lost |= outcomes.get(i) instanceof Renewal.Lost;
+  private static List<Renewal> readToFirstLoss(List<Renewal> outcomes) {
+    boolean lost = false;
+    for (int i = 0; i < outcomes.size(); i++) {
+      if (lost) {
+        outcomes.set(i, new Renewal.Confirmed());
       }
-      return outcomes;
+      lost |= outcomes.get(i) instanceof Renewal.Lost;
     }
+    return outcomes;
   }
 }
