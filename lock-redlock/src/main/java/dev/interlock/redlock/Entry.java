@@ -142,6 +142,11 @@ final class Entry {
     return granted >= VoteCount.majorityOf(grants.length) ? null : grants[node];
   }
 
+  /** Whether the claim was granted by the node, which is not known to have lost it since. */
+  synchronized boolean isHeldBy(int node) {
+    return grants == null ? states[node] != LACKING : grants[node] != null;
+  }
+
   /** Records that nodes are asked to keep the lock without the claim, which renewals then miss. */
   synchronized void defer() {
     deferred = true;

@@ -123,8 +123,11 @@ final class RedlockBackend implements LockBackend {
           .guarantee(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
           .build();
 
+  /** The pause before a release is sent again to a node that refused it. */
+  private static final Duration REFUSED_RELEASE_PAUSE = Duration.ofMillis(500);
+
   private final Cluster cluster;
-  private final DelayedTasks delayed = new DelayedTasks("interlock-redlock-later");
+  private final DelayedTasks delayed = new DelayedTasks("interlock-redlock-delayed");
   private final RedlockSettings settings;
   private final TimeSource time;
   private final Administration administration;
@@ -510,6 +513,7 @@ final class RedlockBackend implements LockBackend {
           public void complete(Object reply) {
             Answer answer = cluster.answer(node, reply);
             round.put(node, inDoubt && answer.is("not held") ? GONE_BEFORE : answer);
+            repeatIfRefused(reply, this, entry);
           }
 
           @Override
@@ -517,6 +521,13 @@ final class RedlockBackend implements LockBackend {
             return requests.stored.id();
           }
         });
+  }
+
+  /** Sends a release again to a node that refused it, for example because it was busy. */
+  private void repeatIfRefused(Object reply, Round.Question release, Entry entry) {
+    if (Round.isError(reply) && entry.isHeldBy(release.node)) {
+      delayed.run(() -> cluster.send(release.node, release), REFUSED_RELEASE_PAUSE);
+    }
   }
 
   /** Returns the deadline of a release, after which the lock has expired. */
@@ -579,6 +590,7 @@ final class RedlockBackend implements LockBackend {
                   answer = RESTORED;
                 }
                 round.put(node, answer);
+                repeatIfRefused(reply, this, entry);
                 if (isLost.get()) {
                   endDeferred(requests, round, node);
                 }

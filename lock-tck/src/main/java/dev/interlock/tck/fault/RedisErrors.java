@@ -83,6 +83,21 @@ public final class RedisErrors implements AutoCloseable {
    * @return the fault, active until it is closed or that many commands got the error
    */
   public ActiveErrors answer(RedisError error, int earlier, int count) {
+    return answer(proxies, error, earlier, count);
+  }
+
+  /**
+   * Answers all commands to the first server with an error.
+   *
+   * @param error the answer
+   * @return the fault, active until it is closed
+   */
+  public ActiveErrors answerAtFirstServer(RedisError error) {
+    return answer(proxies.subList(0, 1), error, 0, Integer.MAX_VALUE);
+  }
+
+  private static ActiveErrors answer(
+      List<RedisErrorProxy> proxies, RedisError error, int earlier, int count) {
     CountDownLatch struck = new CountDownLatch(1);
     Map<RedisErrorProxy, Answers> answers = new HashMap<>();
     for (RedisErrorProxy proxy : proxies) {

@@ -18,6 +18,8 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.Permissions;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.RedisError;
 import dev.interlock.tck.fault.RedisErrors;
 import dev.interlock.tck.history.Event;
@@ -270,6 +272,28 @@ public abstract class FaultRules extends RuleTest {
   @Rule("FAULT-05")
   void everythingMayBeRefusedForAWhile() throws Exception {
     SpoiledAnswers.each(this, refusals(Integer.MAX_VALUE), SpoiledAnswers::refusedForAWhile);
+  }
+
+  @Rule("FAULT-05")
+  @Requires(Capability.REPLICATED)
+  void aReleaseThatOneServerRefusesIsRepeatedThere() throws Exception {
+    RedisErrors proxies = redisErrors();
+    Network network = network();
+    int minority = (network.proxies().size() - 1) / 2;
+    String name = newName();
+    Lease lease = acquireNow(client(proxies.uri(), longLived()).lock(name));
+    LockClient other = client(network, longLived());
+    try (RedisErrors.ActiveErrors refused = proxies.answerAtFirstServer(RedisError.BUSY)) {
+      lease.release();
+      assumeTestable(refused.awaitHit(bound()), "the first server was not asked");
+    }
+    // Without these, the lock is only granted if the first server grants it.
+    network.proxies().subList(1, 1 + minority).forEach(FaultProxy::cut);
+    acquireWithin(
+            longLived().ttl().dividedBy(2),
+            other.lock(name),
+            "a release that one server refused was not repeated there")
+        .release();
   }
 
   @Rule({"FAULT-05", "WAIT-02"})
