@@ -20,6 +20,8 @@ import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
 import dev.interlock.tck.run.LateError;
 import dev.interlock.tck.run.Pulse;
 import dev.interlock.tck.run.Requires;
@@ -231,15 +233,43 @@ public abstract class LivenessRules extends RuleTest {
   }
 
   @Rule("WAIT-04")
-  void aKilledProcessLosesItsLock() throws Exception {
+  void aKilledProcessLosesItsLocks() throws Exception {
     String name = newName();
     OtherProcess holder = process(renewed());
     Duration ttl = acquireIn(holder, Kind.LOCK, name);
-    DistributedLock lock = client().lock(name);
-    Future<Lease> waiter = inThread(lock::acquire);
-    assertNever(SHORT_WAIT, waiter, "the lock was acquired while another process held it");
+    int others = Integer.parseInt(holder.call(bound().multipliedBy(2), AcquireMany.class, name));
+    LockClient client = client();
+    List<CompletableFuture<Lease>> waiters = new ArrayList<>();
+    waiters.add(client.lock(name).acquireAsync());
+    for (int other = 0; other < others; other += 1 + others / 20) {
+      waiters.add(client.lock(AcquireMany.name(name, other)).acquireAsync());
+    }
+    CompletableFuture<?> first = CompletableFuture.anyOf(waiters.toArray(CompletableFuture[]::new));
+    assertNever(SHORT_WAIT, first, "a lock was acquired while another process held it");
     holder.kill();
-    within(ttl.plus(bound()), waiter, "the waiter did not get the killed process's lock").release();
+    within(
+        ttl.plus(bound()),
+        CompletableFuture.allOf(waiters.toArray(CompletableFuture[]::new)),
+        "the waiters did not get all of the killed process's " + (others + 1) + " locks");
+    waiters.forEach(waiter -> waiter.join().release());
+  }
+
+  /** Acquires as many locks as it can in two seconds, at most 2,000, and returns their number. */
+  static final class AcquireMany implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      long start = System.nanoTime();
+      int count = 0;
+      for (; count < 2_000 && since(start).compareTo(Duration.ofSeconds(2)) < 0; count++) {
+        String name = name(arguments.get(0), count);
+        worker.keep(name, worker.client().lock(name).acquire());
+      }
+      return Integer.toString(count);
+    }
+
+    static String name(String prefix, int number) {
+      return prefix + "-" + number;
+    }
   }
 
   @Rule("WAIT-05")
