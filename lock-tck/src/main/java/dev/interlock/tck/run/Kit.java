@@ -191,7 +191,7 @@ public final class Kit implements AutoCloseable {
     return open(() -> harness.open(uri, options, time));
   }
 
-  private static LockClient open(Supplier<LockClient> opening) {
+  static LockClient open(Supplier<LockClient> opening) {
     for (int attempt = 1; ; attempt++) {
       try {
         return opening.get();

@@ -85,7 +85,7 @@ public record Tck(
     }
     BackendInfo backend;
     String endpoint;
-    try (LockClient client = LockClient.open(uri, LockOptions.defaults())) {
+    try (LockClient client = Kit.open(() -> LockClient.open(uri, LockOptions.defaults()))) {
       backend = client.backend();
       endpoint = client.endpoint();
     } catch (LockException e) {
