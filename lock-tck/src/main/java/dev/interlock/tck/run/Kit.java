@@ -191,12 +191,16 @@ public final class Kit implements AutoCloseable {
     return open(() -> harness.open(uri, options, time));
   }
 
-  static LockClient open(Supplier<LockClient> opening) {
+  private static LockClient open(Supplier<LockClient> opening) {
+    return open(opening, MAX_OPEN_ATTEMPTS);
+  }
+
+  static LockClient open(Supplier<LockClient> opening, int maxAttempts) {
     for (int attempt = 1; ; attempt++) {
       try {
         return opening.get();
       } catch (LockUnavailableException e) {
-        if (attempt == MAX_OPEN_ATTEMPTS) {
+        if (attempt == maxAttempts) {
           throw e;
         }
       }

@@ -48,6 +48,9 @@ public record Tck(
   /** Exit code: nothing was tested, or the kit could not run. */
   public static final int COULD_NOT_RUN = 2;
 
+  /** On a busy machine, a server that works may not answer the first. */
+  private static final int MAX_OPEN_ATTEMPTS = 3;
+
   /** Thrown with a message for the user if the kit cannot run. */
   private static final class Impossible extends Exception {
     private static final long serialVersionUID = 1L;
@@ -85,7 +88,8 @@ public record Tck(
     }
     BackendInfo backend;
     String endpoint;
-    try (LockClient client = Kit.open(() -> LockClient.open(uri, LockOptions.defaults()))) {
+    try (LockClient client =
+        Kit.open(() -> LockClient.open(uri, LockOptions.defaults()), MAX_OPEN_ATTEMPTS)) {
       backend = client.backend();
       endpoint = client.endpoint();
     } catch (LockException e) {
