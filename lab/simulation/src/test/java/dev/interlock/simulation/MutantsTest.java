@@ -34,6 +34,11 @@ class MutantsTest {
   private static final String HEAP = "it is about what stays on the heap";
   private static final String THREADS = "it starts threads that are not the world's";
 
+  private static final String BATCHES =
+      "few leases of one client end while they are renewed together";
+  private static final String LABELS = "it is about labels, and those of worlds are short";
+  private static final String ONE_TTL = "all locks of a client have its TTL";
+
   /** The mutants that worlds cannot find, each with the reason. */
   private static final Map<String, String> NOT_FOUND =
       Map.ofEntries(
@@ -43,6 +48,14 @@ class MutantsTest {
           Map.entry("URI not looked at", ADDRESSES),
           Map.entry("password repeated", ADDRESSES),
           Map.entry("listing of one page", NAMES),
+          Map.entry("long labels cut", LABELS),
+          Map.entry("label that ends an entry", LABELS),
+          Map.entry("TTL of the client for every lock", ONE_TTL),
+          Map.entry("renewal with the TTL of the client", ONE_TTL),
+          Map.entry("batch by name", BATCHES),
+          Map.entry("batch answered in another order", BATCHES),
+          Map.entry("batch read up to the first loss", BATCHES),
+          Map.entry("weight shown as one", "worlds look at the tokens of holders"),
           Map.entry("every name remembered", HEAP),
           Map.entry("expired lease remembered", HEAP),
           Map.entry("abandoned lease kept", HEAP),
