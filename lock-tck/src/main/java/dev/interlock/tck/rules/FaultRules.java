@@ -219,12 +219,16 @@ public abstract class FaultRules extends RuleTest {
 
   @Rule("FAULT-04")
   void theAnswerToARenewalMayBeLost() throws Exception {
-    eachAnswerLost(SpoiledAnswers::renewal, SpoiledAnswers::renewalInTheBackground);
+    eachAnswerLost(
+        SpoiledAnswers::renewal,
+        SpoiledAnswers::renewalOfASet,
+        SpoiledAnswers::renewalInTheBackground);
   }
 
   @Rule({"FAULT-04", "LOSS-03"})
   void theAnswerToAReleaseMayBeLost() throws Exception {
-    eachAnswerLost(SpoiledAnswers::release, SpoiledAnswers::closing);
+    eachAnswerLost(
+        SpoiledAnswers::release, SpoiledAnswers::deferredRelease, SpoiledAnswers::closing);
   }
 
   @Rule("FAULT-04")
@@ -324,7 +328,9 @@ public abstract class FaultRules extends RuleTest {
             SpoiledAnswers::attemptOnHeldLock,
             SpoiledAnswers::waiting,
             SpoiledAnswers::renewal,
+            SpoiledAnswers::renewalOfASet,
             SpoiledAnswers::release,
+            SpoiledAnswers::deferredRelease,
             SpoiledAnswers::inspection,
             SpoiledAnswers::forcedRelease,
             SpoiledAnswers::revocation)) {

@@ -8,6 +8,8 @@ import java.time.Duration;
  * For all threads the time of the stop passes at once.
  */
 final class PausingClock implements TimeSource {
+  private static final Duration MAX_PARK = Duration.ofMillis(20);
+
   private final Thread thread = Thread.currentThread();
   private int readingsLeft;
   private Duration pause = Duration.ZERO;
@@ -17,6 +19,11 @@ final class PausingClock implements TimeSource {
   void pauseAfter(int readings, Duration duration) {
     readingsLeft = readings;
     pause = duration;
+  }
+
+  /** Pauses now. */
+  void pause(Duration duration) {
+    paused = paused.plus(duration);
   }
 
   /** {@return whether the pause has taken place} */
@@ -40,6 +47,10 @@ final class PausingClock implements TimeSource {
 
   @Override
   public void parkUntil(Object blocker, long untilNanos) {
-    TimeSource.system().parkUntil(blocker, untilNanos - paused.toNanos());
+    TimeSource system = TimeSource.system();
+    // A pause that begins meanwhile may make the time come sooner.
+    long latest = system.nanoTime() + MAX_PARK.toNanos();
+    long until = untilNanos - paused.toNanos();
+    system.parkUntil(blocker, until - latest < 0 ? until : latest);
   }
 }

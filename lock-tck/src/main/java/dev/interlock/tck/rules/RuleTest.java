@@ -1122,6 +1122,14 @@ public abstract class RuleTest {
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release(), message);
   }
 
+  /** Checks the outcome of a release before the minimum hold, unless that was over by then. */
+  static void requireDeferred(String outcome, long acquired, Duration minHold) {
+    assumeTestable(
+        outcome.equals("DEFERRED") || since(acquired).compareTo(minHold) < 0,
+        "the minimum hold was over before the release");
+    assertEquals("DEFERRED", outcome, "an early release was not deferred");
+  }
+
   /**
    * Checks that the lock is shown as free: at once if the store confirmed the release. If one of
    * several nodes does not answer, the others may need longer to know.

@@ -13,12 +13,14 @@ import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.history.Event;
+import dev.interlock.tck.run.LateError;
 import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
 import dev.interlock.tck.run.Section;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Future;
@@ -129,6 +131,32 @@ public abstract class SemaphoreRules extends SharedRuleTest {
             two.release(),
             other.permits(3),
             "not all permits of a lease that was renewed came back with its release")
+        .release();
+  }
+
+  @Rule("SEM-01")
+  void aMinimumHoldKeepsAllPermitsOfItsLease() throws Exception {
+    String name = newName();
+    Duration minHold = timing().ttl();
+    LockClient client = client();
+    DistributedSemaphore other = client().semaphore(name, 3);
+    long before = System.nanoTime();
+    Lease two =
+        acquireNow(client.semaphore(name, 3, options -> options.minHold(minHold)).permits(2));
+    requireDeferred(two.release().toString(), before, minHold);
+    Optional<Lease> tooMany = answer(other.permits(2)::tryAcquire);
+    if (tooMany.isPresent()) {
+      assertTrue(
+          since(before).compareTo(minHold) >= 0,
+          "permits of a lease were given back before its minimum hold was over");
+      throw new LateError("the minimum hold was over before another client tried");
+    }
+    acquireNow(other, "a lease is kept for its minimum hold with more permits than it had")
+        .release();
+    acquireWithin(
+            minHold.plus(bound()),
+            other.permits(3),
+            "not all permits of a lease came back after its minimum hold")
         .release();
   }
 

@@ -167,20 +167,49 @@ abstract class SharedRuleTest extends RuleTest {
 
   @Rule({"RW-03", "SEM-03"})
   void aHoldThatExpiresDoesNotShortenAnEarlierOne() throws Exception {
-    testExpiryOfOne(false);
+    testExpiryOfOne(false, false);
   }
 
   @Rule({"RW-03", "SEM-03"})
   void aHoldThatIsRenewedDoesNotLengthenAnEarlierOne() throws Exception {
-    testExpiryOfOne(true);
+    testExpiryOfOne(true, false);
+  }
+
+  @Rule({"RW-03", "SEM-03"})
+  void aRenewalOfAHoldThatThenExpiresDoesNotShortenALaterOne() throws Exception {
+    testExpiryOfOne(true, true);
+  }
+
+  @Rule({"RW-03", "SEM-03"})
+  void theMinimumHoldOfOneChangesNoOther() throws Exception {
+    String name = newName();
+    LockClient observer = client();
+    Lease lasting = acquireNow(some(client(), name));
+    Duration minHold = timing().ttl();
+    long before = System.nanoTime();
+    Lease released =
+        acquireNow(sharing().some().of(client(), name, options -> options.minHold(minHold)));
+    requireDeferred(released.release().toString(), before, minHold);
+    eventually(
+        minHold.plus(bound()),
+        () -> observer.admin().inspect(name).holders().size() <= 1,
+        "a hold was kept beyond its minimum");
+    assertRefused(whole(observer, name), "the minimum hold of one ended the hold of another");
+    assertRenewed(lasting, "the minimum hold of one ended the hold of another");
+    ReleaseOutcome outcome = lasting.release();
+    assertNotEquals(
+        ReleaseOutcome.ALREADY_LOST, outcome, "the minimum hold of one ended the hold of another");
+    acquireAfter(outcome, whole(observer, name), "the name is still held after its minimum hold")
+        .release();
   }
 
   /**
    * Lets one of two holds expire while the other is renewed.
    *
    * @param expiringFirst whether the one that expires is granted first
+   * @param renewedOnce whether that one is renewed once, after both grants
    */
-  private void testExpiryOfOne(boolean expiringFirst) throws Exception {
+  private void testExpiryOfOne(boolean expiringFirst, boolean renewedOnce) throws Exception {
     String name = newName();
     LockClient lasting = client();
     LockClient expiring = client(unrenewed());
@@ -189,6 +218,13 @@ abstract class SharedRuleTest extends RuleTest {
     Lease renewed = expiringFirst ? after : before;
     Lease unrenewed = expiringFirst ? before : after;
     LockClient observer = client();
+    if (renewedOnce) {
+      try {
+        renewIfOffered(unrenewed, bound());
+      } catch (LeaseLostException e) {
+        throw new LateError("a lease expired before it could be renewed");
+      }
+    }
     eventually(
         maxLifetime(unrenewed),
         () -> observer.admin().inspect(name).holders().size() <= 1,

@@ -14,6 +14,8 @@ import dev.interlock.LockEvent;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
+import dev.interlock.MultiLease;
+import dev.interlock.MultiLock;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.fault.ActiveFault;
 import java.time.Duration;
@@ -268,17 +270,39 @@ final class SpoiledAnswers {
 
   void renewal() throws Exception {
     Lease lease = longHeldBy(client);
+    renewSpoiled(lease);
+    assertWorks(lease);
+  }
+
+  /** Renews several leases with one request, if the backend can. */
+  void renewalOfASet() throws Exception {
+    MultiLock set =
+        client.multiLock(List.of(name, name + "-2"), RuleTest.renewed(test.timing().longTtl()));
+    MultiLease lease =
+        test.answer(() -> set.tryAcquire(untilExpired()))
+            .orElseGet(() -> fail("a set of free locks was refused"));
+    renewSpoiled(lease);
+    assertTrue(lease.isHeld(), "a set was lost by a renewal");
+    assertNobodyElse("another client acquired the lock of a set that is held");
+    assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release(), "the outcome of releasing a set");
+    assertFreeInTime(untilExpired());
+  }
+
+  private void renewSpoiled(Lease lease) throws Exception {
     spoiled(
         () -> {
           try {
-            lease.renew();
+            if (spoiler.isHarmless()) {
+              RuleTest.renewNow(lease, test.bound());
+            } else {
+              lease.renew();
+            }
             return true;
           } catch (LeaseLostException e) {
             return fail(
                 "a lease that was not taken away was reported as lost: " + e.getMessage(), e);
           }
         });
-    assertWorks(lease);
   }
 
   void renewalInTheBackground() throws Exception {
@@ -315,6 +339,26 @@ final class SpoiledAnswers {
     assertFreeInTime(test.longLived().ttl().dividedBy(2));
     assertEquals(outcome, lease.release(), "the outcome of a repeated release");
     lease.close();
+  }
+
+  /** The lock is kept for a while, and free then. */
+  void deferredRelease() throws Exception {
+    Duration minHold = Duration.ofMillis(1500);
+    Lease lease =
+        test.acquireNow(
+            client.lock(name, options -> options.ttl(test.timing().longTtl()).minHold(minHold)));
+    released.add(lease.onLoss());
+    ReleaseOutcome outcome;
+    try (ActiveFault spoil = spoil()) {
+      outcome = lease.release();
+      assertStruck(spoil);
+    }
+    assertNotEquals(
+        ReleaseOutcome.ALREADY_LOST,
+        outcome,
+        "the outcome of releasing a lock with a minimum hold");
+    assertFreeInTime(minHold.plus(untilExpired()));
+    assertEquals(outcome, lease.release(), "the outcome of a repeated release");
   }
 
   void closing() throws Exception {

@@ -59,6 +59,19 @@ abstract class AlteredClaims extends ForwardingQueue {
   /** Called when an attempt that does not wait has found the lock held. */
   void busy(String name) throws InterruptedException {}
 
+  /** {@return the claim with another TTL} */
+  static Claim withTtl(Claim claim, Duration ttl) {
+    return new Claim(
+        claim.name(),
+        claim.id(),
+        ttl,
+        claim.autoRenew(),
+        claim.label(),
+        claim.issuedAt(),
+        claim.share(),
+        claim.reservation());
+  }
+
   private Claim sent(Claim claim) {
     return new Claim(
         nameFor(claim),

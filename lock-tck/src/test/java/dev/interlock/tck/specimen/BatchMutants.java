@@ -1,5 +1,7 @@
 package dev.interlock.tck.specimen;
 
+import dev.interlock.LossReason;
+import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend;
@@ -40,6 +42,24 @@ final class BatchMutants {
                         right -> new Batched(right, BatchMutants::readToFirstLoss)))
             .refusedBy("LEASE-02", "not all were reported within a renewal interval")
             .refusedBy("LOSS-01", "not all were reported within a renewal interval")
+            .build(),
+        Specimen.mutant("batch with one TTL")
+            .fault("A batch renews all grants with the TTL of its first.")
+            .harness(() -> MemoryMutant.ofBackend(TtlOfTheFirst::new))
+            .refusedBy("LEASE-01", "of leases that are renewed together, one is valid for")
+            .refusedBy("LEASE-02", "of leases that are renewed together, one is valid for")
+            .build(),
+        Specimen.mutant("batch cut after a hundred")
+            .fault("A batch renews its first hundred grants, and reports all as renewed.")
+            .harness(() -> MemoryMutant.ofBackend(FirstHundred::new))
+            .refusedBy("LEASE-01", "of leases that are renewed together, one is valid for")
+            .refusedBy("LEASE-02", "of leases that are renewed together, one is valid for")
+            .build(),
+        Specimen.mutant("batch undone by a loss")
+            .fault("If a grant of a batch is gone, none is renewed; the others count as renewed.")
+            .harness(() -> MemoryMutant.ofSilentBackend(UndoneByLoss::new))
+            .refusedBy("LEASE-01", "of leases that are renewed together, one is valid for")
+            .refusedBy("LEASE-02", "of leases that are renewed together, one is valid for")
             .build());
   }
 
@@ -82,6 +102,61 @@ final class BatchMutants {
         outcomes.add(byName.get(name));
       }
       return outcomes;
+    }
+  }
+
+  private static final class TtlOfTheFirst extends Batched {
+    TtlOfTheFirst(QueueingBackend right) {
+      super(right, outcomes -> outcomes);
+    }
+
+    @Override
+    public List<Renewal> renewAll(List<Grant> grants, Deadline deadline)
+        throws InterruptedException {
+      List<Grant> sent = new ArrayList<>();
+      for (Grant grant : grants) {
+        Claim claim = AlteredClaims.withTtl(grant.claim(), grants.get(0).claim().ttl());
+        sent.add(Grant.forTtl(claim, grant.token()));
+      }
+      List<Renewal> outcomes = super.renewAll(sent, deadline);
+      return outcomes.stream()
+          .map(outcome -> outcome instanceof Renewal.Lost ? outcome : new Renewal.Confirmed())
+          .toList();
+    }
+  }
+
+  private static final class FirstHundred extends Batched {
+    FirstHundred(QueueingBackend right) {
+      super(right, outcomes -> outcomes);
+    }
+
+    @Override
+    public List<Renewal> renewAll(List<Grant> grants, Deadline deadline)
+        throws InterruptedException {
+      int size = Math.min(grants.size(), 100);
+      List<Renewal> outcomes = new ArrayList<>(super.renewAll(grants.subList(0, size), deadline));
+      outcomes.addAll(Collections.nCopies(grants.size() - size, new Renewal.Confirmed()));
+      return outcomes;
+    }
+  }
+
+  private static final class UndoneByLoss extends Batched {
+    UndoneByLoss(QueueingBackend right) {
+      super(right, outcomes -> outcomes);
+    }
+
+    @Override
+    public List<Renewal> renewAll(List<Grant> grants, Deadline deadline)
+        throws InterruptedException {
+      List<Renewal> outcomes = new ArrayList<>();
+      for (Grant grant : grants) {
+        boolean isHeld = inspect(grant.claim().name(), deadline).isHeld();
+        outcomes.add(
+            isHeld ? new Renewal.Confirmed() : new Renewal.Lost(LossReason.TAKEN, "it is gone"));
+      }
+      return outcomes.stream().allMatch(Renewal.Confirmed.class::isInstance)
+          ? super.renewAll(grants, deadline)
+          : outcomes;
     }
   }
 

@@ -99,13 +99,26 @@ final class ShareMutants {
             .build(),
         Specimen.mutant("one TTL for the whole name")
             .fault("Each grant and renewal sets the expiry of all holders.")
-            .harness(
-                () -> {
-                  OneTtl.Holders holders = new OneTtl.Holders();
-                  return MemoryMutant.ofBackend(right -> new OneTtl(right, holders));
-                })
+            .harness(() -> oneTtl(OneTtl.Cause.GRANT))
             .refusedBy("RW-03", "the expiry of one hold freed the others")
             .refusedBy("SEM-03", "the expiry of one hold freed the others")
+            .build(),
+        Specimen.mutant("a renewal for the whole name")
+            .fault("Each renewal sets the expiry of all holders.")
+            .harness(() -> oneTtl(OneTtl.Cause.RENEWAL))
+            .refusedBy("RW-03", "the expiry of one hold freed the others")
+            .refusedBy("SEM-03", "the expiry of one hold freed the others")
+            .build(),
+        Specimen.mutant("a minimum hold for the whole name")
+            .fault("The end of a minimum hold is the expiry of all holders.")
+            .harness(() -> oneTtl(OneTtl.Cause.DEFERRAL))
+            .refusedBy("RW-03", "the minimum hold of one ended the hold of another")
+            .refusedBy("SEM-03", "the minimum hold of one ended the hold of another")
+            .build(),
+        Specimen.mutant("weight forgotten for the minimum hold")
+            .fault("A deferred release keeps one of several permits.")
+            .harness(() -> MemoryMutant.ofBackend(DeferredWeightOne::new))
+            .refusedBy("SEM-01", "given back before its minimum hold was over")
             .build(),
         Specimen.mutant("a disagreement that is granted")
             .fault("Every kind of lock and every limit has its own key.")
@@ -172,6 +185,11 @@ final class ShareMutants {
             .refusedBy("SEM-01", "two leases have the same token")
             .refusedBy("SEM-06", "the token shown")
             .build());
+  }
+
+  private static MemoryMutant oneTtl(OneTtl.Cause cause) {
+    OneTtl.Holders holders = new OneTtl.Holders();
+    return MemoryMutant.ofBackend(right -> new OneTtl(right, holders, cause));
   }
 
   private static boolean isReader(Claim claim) {
@@ -468,18 +486,29 @@ final class ShareMutants {
       }
     }
 
-    private final Holders holders;
+    /** The first event that sets the expiry of the whole name. */
+    enum Cause {
+      GRANT,
+      RENEWAL,
+      DEFERRAL
+    }
 
-    OneTtl(QueueingBackend right, Holders holders) {
+    private final Holders holders;
+    private final Cause cause;
+
+    OneTtl(QueueingBackend right, Holders holders, Cause cause) {
       super(right);
       this.holders = holders;
+      this.cause = cause;
     }
 
     @Override
     Grant received(Grant grant) throws InterruptedException {
       if (!grant.claim().share().isWhole()) {
         holders.of(grant.claim()).put(grant.claim().id(), grant);
-        setAll(grant);
+        if (cause == Cause.GRANT) {
+          setAll(grant.claim(), grant.claim().ttl());
+        }
       }
       return grant;
     }
@@ -487,26 +516,27 @@ final class ShareMutants {
     @Override
     public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
       Renewal renewal = super.renew(grant, deadline);
-      if (!grant.claim().share().isWhole() && renewal instanceof Renewal.Renewed) {
-        setAll(grant);
+      boolean counts = cause != Cause.DEFERRAL && renewal instanceof Renewal.Renewed;
+      if (counts && !grant.claim().share().isWhole()) {
+        setAll(grant.claim(), grant.claim().ttl());
       }
       return renewal;
     }
 
-    private void setAll(Grant latest) throws InterruptedException {
-      Duration ttl = latest.claim().ttl();
-      for (Grant grant : holders.of(latest.claim()).values()) {
-        Claim claim = grant.claim();
-        Claim other =
-            new Claim(
-                claim.name(),
-                claim.id(),
-                ttl,
-                claim.autoRenew(),
-                claim.label(),
-                claim.issuedAt(),
-                claim.share(),
-                claim.reservation());
+    @Override
+    public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+        throws InterruptedException {
+      holders.of(claim).remove(claim.id());
+      boolean kept = super.releaseAfter(claim, delay, deadline);
+      if (kept && cause == Cause.DEFERRAL) {
+        setAll(claim, delay);
+      }
+      return kept;
+    }
+
+    private void setAll(Claim latest, Duration ttl) throws InterruptedException {
+      for (Grant grant : holders.of(latest).values()) {
+        Claim other = withTtl(grant.claim(), ttl);
         Renewal unused = super.renew(Grant.forTtl(other, grant.token()), soon());
       }
     }
@@ -515,6 +545,32 @@ final class ShareMutants {
     public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
       holders.of(claim).remove(claim.id());
       return super.release(claim, deadline);
+    }
+  }
+
+  private static final class DeferredWeightOne extends ForwardingQueue {
+    DeferredWeightOne(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+        throws InterruptedException {
+      Share share = claim.share();
+      if (share.kind() != LockKind.SEMAPHORE) {
+        return super.releaseAfter(claim, delay, deadline);
+      }
+      Claim one =
+          new Claim(
+              claim.name(),
+              claim.deferredId(),
+              delay,
+              false,
+              claim.label(),
+              System.nanoTime(),
+              Share.ofSemaphore(1, share.capacity()),
+              claim.reservation());
+      return release(claim, deadline) && tryAcquire(one, deadline) instanceof Attempt.Granted;
     }
   }
 

@@ -312,17 +312,7 @@ final class StoreMutants {
 
     @Override
     public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
-      Claim claim = grant.claim();
-      Claim sent =
-          new Claim(
-              claim.name(),
-              claim.id(),
-              options.ttl(),
-              claim.autoRenew(),
-              claim.label(),
-              claim.issuedAt(),
-              claim.share(),
-              claim.reservation());
+      Claim sent = AlteredClaims.withTtl(grant.claim(), options.ttl());
       return super.renew(Grant.forTtl(sent, grant.token()).validUntil(grant.validUntil()), deadline)
               instanceof Renewal.Lost lost
           ? lost
