@@ -212,7 +212,7 @@ abstract class SharedRuleTest extends RuleTest {
   private void testExpiryOfOne(boolean expiringFirst, boolean renewedOnce) throws Exception {
     String name = newName();
     LockClient lasting = client();
-    LockClient expiring = client(unrenewed());
+    LockClient expiring = client(renewedOnce ? expiring() : unrenewed());
     Lease before = acquireNow(some(expiringFirst ? expiring : lasting, name));
     Lease after = acquireNow(some(expiringFirst ? lasting : expiring, name));
     Lease renewed = expiringFirst ? after : before;
