@@ -898,6 +898,22 @@ final class CustomFaults {
             "The time left is shown in the wrong unit.",
             shown(state -> withRemaining(state, state.remaining().orElseThrow().multipliedBy(10)))),
         new Wrong(
+            "remaining time by the system clock",
+            "The time left is counted from the system clock of the process that asks.",
+            () ->
+                new Fault() {
+                  @Override
+                  String argument(Op op, Claim claim, Store store) {
+                    return "" + System.currentTimeMillis();
+                  }
+
+                  @Override
+                  String script(Op op, String correct) {
+                    return correct.replace(
+                        "'PTTL', KEYS[1])", "'PTTL', KEYS[1]) + now - tonumber(ARGV[6])");
+                  }
+                }),
+        new Wrong(
             "inspection from a cache",
             "A client shows what it saw within the last two seconds.",
             () ->

@@ -72,6 +72,7 @@ final class CustomSpecimens {
       both | remaining time constant | ADMIN-01 | the time left was shown as
       plain | remaining time in seconds | ADMIN-01 | shorter than the lease is valid
       both | remaining time ten times | ADMIN-01 | longer than the store granted the lock
+      plain | remaining time by the system clock | ADMIN-01 | more time is left than the TTL
       both | inspection from a cache | ADMIN-01 | the holder shown
       both | first holder shown forever | ADMIN-01 | the holder shown
       queue | waiters not shown | ADMIN-01 | a waiter is not shown in the queue

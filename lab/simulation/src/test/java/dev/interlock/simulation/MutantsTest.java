@@ -30,6 +30,7 @@ class MutantsTest {
   private static final int SAMPLE_ONE_WORLD_IN = 10;
 
   private static final String NAMES = "it is about names, of which worlds have seven";
+  private static final String LISTS = "worlds do not list locks";
   private static final String ADDRESSES = "it is about how clients are opened by their URI";
   private static final String HEAP = "it is about what stays on the heap";
   private static final String THREADS = "it starts threads that are not the world's";
@@ -47,7 +48,6 @@ class MutantsTest {
           Map.entry("long names cut", NAMES),
           Map.entry("URI not looked at", ADDRESSES),
           Map.entry("password repeated", ADDRESSES),
-          Map.entry("listing of one page", NAMES),
           Map.entry("long labels cut", LABELS),
           Map.entry("label that ends an entry", LABELS),
           Map.entry("TTL of the client for every lock", ONE_TTL),
@@ -56,6 +56,14 @@ class MutantsTest {
           Map.entry("batch answered in another order", BATCHES),
           Map.entry("batch read up to the first loss", BATCHES),
           Map.entry("weight shown as one", "worlds look at the tokens of holders"),
+          Map.entry("listing of one page", LISTS),
+          Map.entry("listing by offset", LISTS),
+          Map.entry("listing that ends at an empty page", LISTS),
+          Map.entry("listing in pages of holders", LISTS),
+          Map.entry("listing of names and states apart", LISTS),
+          Map.entry("listing by a prefix with escapes", LISTS),
+          Map.entry("listing of decoded names", LISTS),
+          Map.entry("listing of ended holds", LISTS),
           Map.entry("every name remembered", HEAP),
           Map.entry("expired lease remembered", HEAP),
           Map.entry("abandoned lease kept", HEAP),

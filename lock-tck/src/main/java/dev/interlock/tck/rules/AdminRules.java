@@ -20,6 +20,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -27,6 +28,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 
 /** ADMIN: inspecting and intervening. */
 public abstract class AdminRules extends RuleTest {
@@ -267,9 +269,10 @@ public abstract class AdminRules extends RuleTest {
     LockClient observer = client();
     LockClient holder = labelled("a particular holder");
     String prefix = newName();
+    String common = prefix + "/Ab*?[^x]\\d\\_%.{";
     Map<String, Lease> listed = new HashMap<>();
     for (int i = 0; i < MORE_THAN_A_PAGE; i++) {
-      String name = prefix + "/Ab*?[^x]\\_%.{" + i;
+      String name = common + i;
       listed.put(name, acquireNow((i % 2 == 0 ? holder : observer).lock(name)));
     }
     listed.put(prefix, acquireNow(holder.lock(prefix)));
@@ -282,8 +285,10 @@ public abstract class AdminRules extends RuleTest {
 
     assertListed(observer, prefix, listed.keySet());
     Set<String> narrower = new TreeSet<>(listed.keySet());
-    narrower.removeIf(name -> !name.startsWith(prefix + "/Ab*?[^x]\\_%.{1"));
-    assertListed(observer, prefix + "/Ab*?[^x]\\_%.{1", narrower);
+    narrower.remove(prefix);
+    assertListed(observer, prefix + "/Ab*?[^x]\\", narrower);
+    narrower.removeIf(name -> !name.startsWith(common + "1"));
+    assertListed(observer, common + "1", narrower);
     assertListed(observer, prefix + "/ab", Set.of());
     assertListed(observer, prefix + "/Abx", Set.of());
     Set<String> all = new HashSet<>();
@@ -298,16 +303,92 @@ public abstract class AdminRules extends RuleTest {
         });
     assertTrue(all.containsAll(listed.keySet()), "the listing without a prefix lacks held locks");
 
-    LockState one =
-        answer(() -> observer.admin().list(prefix + "/Ab*?[^x]\\_%.{10").toList()).get(0);
-    LockState inspected = answer(() -> observer.admin().inspect(one.name()));
-    assertTrue(one.isHeld(), "a lock is listed, but not shown as held");
-    assertEquals(
-        inspected.holder().flatMap(LockState.Holder::label),
-        one.holder().flatMap(LockState.Holder::label));
-    assertEquals(inspected.fencingToken(), one.fencingToken());
-    assertEquals(inspected.heldSince(), one.heldSince());
-    assertEquals(inspected.remaining().isPresent(), one.remaining().isPresent());
+    // Of a single lock, some pages of the store may show nothing.
+    for (int i = 20; i < 100; i += 11) {
+      String name = common + i;
+      assertListed(observer, name, Set.of(name));
+      LockState one = answer(() -> observer.admin().list(name).toList()).get(0);
+      assertTrue(one.isHeld(), "a lock is listed, but not shown as held");
+      assertListedAs(answer(() -> observer.admin().inspect(name)), one);
+    }
+    assertListedWhileOthersAreReleased(observer, prefix, listed);
+  }
+
+  private void assertListedWhileOthersAreReleased(
+      LockClient observer, String prefix, Map<String, Lease> locks) {
+    Set<String> names = new HashSet<>();
+    answer(
+        () -> {
+          try (Stream<LockState> listing = observer.admin().list(prefix)) {
+            Iterator<LockState> states = listing.iterator();
+            for (int i = 0; i < MORE_THAN_A_PAGE / 3 && states.hasNext(); i++) {
+              Lease listed = locks.remove(states.next().name());
+              if (listed != null) {
+                listed.release();
+              }
+            }
+            states.forEachRemaining(state -> names.add(state.name()));
+          }
+          return names;
+        });
+    assertTrue(
+        names.containsAll(locks.keySet()),
+        () -> {
+          locks.keySet().removeAll(names);
+          return "while others were released, a listing missed held locks: " + locks.keySet();
+        });
+  }
+
+  @Rule("ADMIN-04")
+  @Requires(Capability.LIST)
+  void aListingDoesNotShowALockThatHasExpired() throws Exception {
+    LockClient observer = client();
+    LockClient expiring = client(unrenewed());
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < 12; i++) {
+      leases.add(acquireNow(expiring.lock(newName())));
+      sleep(Duration.ofMillis(20)); // attempts of others may remove all that have expired
+    }
+    for (Lease lease : leases) {
+      boolean inspects = lease != leases.get(0);
+      awaitEndListed(observer, lease.name(), 0, inspects, maxLifetime(lease));
+      assertFalse(lease.isHeld(), "a lock is not listed although its lease is valid");
+    }
+  }
+
+  @Rule("ADMIN-04")
+  @Requires(Capability.LIST)
+  void aListingIsRightWhileOtherLocksComeAndGo() throws Exception {
+    String prefix = newName();
+    LockClient observer = client();
+    LockClient holder = labelled("a particular holder");
+    Map<String, LockState> kept = new HashMap<>();
+    UseManyNames.forEach(
+            40,
+            i -> {
+              String name = acquireNow(holder.lock(prefix + "/" + i + "/kept")).name();
+              return answer(() -> observer.admin().inspect(name));
+            })
+        .forEach(state -> kept.put(state.name(), state));
+    BusyThreads busy = new BusyThreads(() -> {});
+    List<LockClient> clients = List.of(client(), client());
+    for (int i = 0; i < 4; i++) {
+      for (LockClient client : clients) {
+        busy.start(client.lock(prefix + "/" + i + "/busy"), 1);
+      }
+    }
+    busy.awaitGrants(8);
+    for (int i = 0; i < 15; i++) {
+      List<LockState> listed = answer(() -> observer.admin().list(prefix).toList());
+      Set<String> missing = new TreeSet<>(kept.keySet());
+      for (LockState state : listed) {
+        missing.remove(state.name());
+        assertTrue(state.isHeld(), "a lock is listed, but not shown as held");
+        assertListedAs(kept.getOrDefault(state.name(), state), state);
+      }
+      assertEquals(Set.of(), missing, "the held locks that a listing missed while others came");
+    }
+    busy.stop();
   }
 
   private void assertListed(LockClient observer, String prefix, Set<String> expected) {

@@ -182,12 +182,13 @@ public abstract class ApiRules extends RuleTest {
     String filler = "\u00E9".repeat(255 - unique.length());
     List<String> suffixes = new ArrayList<>(List.of(" ", " with spaces ", filler));
     String others =
-        "/ // /a/b /../.. . .. {a} }{ % %2F %00 \\ *?[a-z] : = # @ \"'`$;|&"
+        "/ // /a/b /../.. . .. {a} }{ % %2F %00 %41 + a+b _ a\\b\\ \\ *?[a-z] : = # @ \"'`$;|&"
             + " \u0000 \u0001\t\r\n\u007F \u0085\u2028 \u00E9 e\u0301 \uFB01 \u0130 \uD83D\uDD12"
             + " \uFFFF \uFEFF \u202E";
     suffixes.addAll(List.of(others.split(" ", -1)));
     LockClient client = client();
     LockClient other = client();
+    acquireNow(other.lock(unique + "xyz")); // for prefixes that are taken for patterns
     for (String suffix : suffixes) {
       String name = unique + suffix;
       ReleaseOutcome outcome;
@@ -198,6 +199,7 @@ public abstract class ApiRules extends RuleTest {
         assertTrue(
             answer(() -> other.admin().inspect(name)).isHeld(),
             () -> "a held lock is not seen: " + name);
+        assertListedAlone(other, name);
         if (has(Capability.FENCING)) {
           assertTrue(lease.fencingToken() > 0);
         }
@@ -212,6 +214,16 @@ public abstract class ApiRules extends RuleTest {
     try (Lease lease =
         acquireWithin(timing().longTtl(), client.lock(longest), "the lock was not acquired")) {
       assertEquals(longest, lease.name());
+      assertListedAlone(other, longest);
+    }
+  }
+
+  private void assertListedAlone(LockClient observer, String name) {
+    if (has(Capability.LIST)) {
+      assertEquals(
+          List.of(name),
+          answer(() -> observer.admin().list(name).map(LockState::name).toList()),
+          "the names that are listed with a held name as the prefix");
     }
   }
 

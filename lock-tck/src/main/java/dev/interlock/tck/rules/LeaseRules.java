@@ -146,7 +146,7 @@ public abstract class LeaseRules extends RuleTest {
     }
   }
 
-  @Rule({"LEASE-01", "LEASE-02", "FENCE-01"})
+  @Rule({"LEASE-01", "LEASE-02", "FENCE-01", "ADMIN-01"})
   void theSystemClocksOfTheClientsMachinesDoNotMatter() throws Exception {
     requireOtherProcesses();
     assumeTestable(
@@ -184,6 +184,7 @@ public abstract class LeaseRules extends RuleTest {
           "the successor of a process with another system clock has no higher token");
       next.release();
     }
+    assertTimesShown(other);
     Map<Lease, Kind> ours = new LinkedHashMap<>();
     for (Kind kind : kinds()) {
       ours.put(acquireNow(kind.of(client, newName())), kind.whole());
@@ -206,6 +207,53 @@ public abstract class LeaseRules extends RuleTest {
     assertTrue(
         anyOfThree(isLast -> keepsWhatItRenews(other)), // a renewal may come too late
         "a lease of a process with another system clock was lost although it was renewed");
+  }
+
+  /** Returns the time of the grant and the remaining time that are shown of a lock, if any. */
+  static final class Inspect implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) {
+      return timesShown(worker.client(), arguments.get(0));
+    }
+  }
+
+  private static String timesShown(LockClient client, String name) {
+    LockState state = client.admin().inspect(name);
+    return state.heldSince().map(Instant::toString).orElse("")
+        + " "
+        + state.remaining().map(Duration::toString).orElse("");
+  }
+
+  /** Checks the times that a process with another system clock shows, and those of its locks. */
+  private void assertTimesShown(OtherProcess other) throws Exception {
+    LockClient observer = client();
+    Duration limit = bound().multipliedBy(2);
+    long start = System.nanoTime();
+    Lease ours = acquireNow(observer.lock(newName()));
+    String theirs = newName();
+    String ttl = ours.effectiveTtl().toString();
+    String unused = other.call(limit, AcquireAndRenew.class, theirs, Kind.LOCK.name(), ttl);
+    Duration tolerance = since(start).plus(info().granularity()).plusMillis(100);
+    List<String> shown = new ArrayList<>();
+    for (String name : List.of(ours.name(), theirs)) {
+      shown.add(answer(() -> timesShown(observer, name)));
+      shown.add(other.call(limit, Inspect.class, name));
+    }
+    String first = shown.get(0).split(" ", 2)[0];
+    for (String times : shown) {
+      String[] words = times.split(" ", 2);
+      assertTrue(
+          words[0].equals(first)
+              || Duration.between(Instant.parse(first), Instant.parse(words[0]))
+                      .abs()
+                      .compareTo(tolerance)
+                  <= 0,
+          () -> "with another system clock, other times of the grants are shown: " + shown);
+      assertTrue(
+          words[1].isEmpty() || Duration.parse(words[1]).compareTo(maxLifetime(ours)) <= 0,
+          () -> "with another system clock, more time is left than the TTL " + ttl + ": " + shown);
+    }
+    ours.release();
   }
 
   private boolean keepsWhatItRenews(OtherProcess other) throws Exception {

@@ -18,6 +18,7 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
+import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.TimeSource;
@@ -1041,6 +1042,44 @@ public abstract class RuleTest {
     if (has(Capability.FENCING)) {
       token.ifPresent(shown -> assertEquals(lease.fencingToken(), shown, "the token shown"));
     }
+  }
+
+  /** Checks that a listing shows of a lock what inspection shows. */
+  final void assertListedAs(LockState inspected, LockState listed) {
+    assertEquals(
+        attributes(inspected), attributes(listed), "a listing shows another state than inspection");
+  }
+
+  /**
+   * Waits until a listing shows as many holders of a name as are left when others have ended.
+   *
+   * @param inspects whether to compare with inspection, which may also remove what has ended
+   */
+  final void awaitEndListed(
+      LockClient observer, String name, int remaining, boolean inspects, Duration limit) {
+    String message = "a hold that has ended is still listed";
+    eventually(
+        limit,
+        () -> {
+          int inspected =
+              inspects && !has(Capability.REPLICATED)
+                  ? observer.admin().inspect(name).holders().size()
+                  : Integer.MAX_VALUE;
+          int listed = observer.admin().list(name).mapToInt(state -> state.holders().size()).sum();
+          assertTrue(listed <= inspected, message);
+          return listed == remaining;
+        },
+        message);
+  }
+
+  private static List<Object> attributes(LockState state) {
+    List<Object> attributes = new ArrayList<>(List.of(state.name(), state.kind(), state.limit()));
+    for (LockState.Holder holder : state.holders()) {
+      attributes.add(List.of(holder.label(), holder.mode(), holder.permits()));
+      attributes.add(List.of(holder.fencingToken(), holder.heldSince()));
+      attributes.add(holder.remaining().isPresent() ? "with its remaining time" : "");
+    }
+    return attributes;
   }
 
   /**

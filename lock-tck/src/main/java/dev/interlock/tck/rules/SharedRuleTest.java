@@ -1,5 +1,6 @@
 package dev.interlock.tck.rules;
 
+import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -38,6 +39,8 @@ abstract class SharedRuleTest extends RuleTest {
 
   static final String STILL_COUNTED =
       "a hold that has ended is still counted while another is held";
+
+  private static final int MORE_THAN_HALF_A_PAGE = 60;
 
   private static final String OVERTAKEN = "a small request overtook one for the whole";
 
@@ -513,6 +516,36 @@ abstract class SharedRuleTest extends RuleTest {
                             + text(remaining)
                             + ", with a TTL of "
                             + lease.effectiveTtl()));
+  }
+
+  @Rule({"RW-08", "SEM-06"})
+  void aListingShowsAllHoldersOfEveryNameAndNoneThatHasEnded() throws Exception {
+    require(Capability.LIST);
+    String prefix = newName();
+    LockClient observer = client();
+    List<LockClient> holders = List.of(labelled("the first"), labelled("the second"));
+    // A name with one holder before or after those with two, wherever a page of rows may end.
+    List<String> single = List.of(prefix + "/0", prefix + "/z");
+    Lease ending = null;
+    for (String name : single) {
+      ending = acquireNow(some(client(unrenewed()), name));
+      acquireNow(some(holders.get(0), name));
+    }
+    List<Integer> unused =
+        UseManyNames.forEach(
+            MORE_THAN_HALF_A_PAGE,
+            i -> {
+              holders.forEach(holder -> acquireNow(some(holder, prefix + "/1-" + i)));
+              return i;
+            });
+    for (String name : single) {
+      awaitEndListed(observer, name, 1, name.endsWith("z"), maxLifetime(requireNonNull(ending)));
+    }
+    List<LockState> listed = answer(() -> observer.admin().list(prefix).toList());
+    assertEquals(MORE_THAN_HALF_A_PAGE + 2, listed.size(), "the number of names that are listed");
+    for (LockState state : listed) {
+      assertListedAs(answer(() -> observer.admin().inspect(state.name())), state);
+    }
   }
 
   @Rule({"RW-08", "SEM-06"})

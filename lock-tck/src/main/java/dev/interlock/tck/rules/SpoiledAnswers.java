@@ -13,6 +13,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
+import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import dev.interlock.MultiLock;
@@ -388,6 +389,7 @@ final class SpoiledAnswers {
       boolean seen = spoiled(() -> client.admin().inspect(name).isHeld()).orElse(expected);
       assertEquals(expected, seen, "whether inspection showed the lock as held");
       if (expected) {
+        checkListing();
         RuleTest.assertReleased(lease, "a lease was gone because its lock was inspected");
         test.eventually(
             untilExpired(),
@@ -396,6 +398,16 @@ final class SpoiledAnswers {
       }
     }
     test.answer(() -> client.admin().inspect(name));
+  }
+
+  private void checkListing() throws Exception {
+    if (test.has(Capability.LIST)) {
+      RuleTest.Question<List<String>, RuntimeException> list =
+          () -> client.admin().list(name).map(LockState::name).toList();
+      String message = "the names that were listed";
+      assertEquals(List.of(name), spoiled(list::ask).orElse(List.of(name)), message);
+      assertEquals(List.of(name), test.answer(list), message);
+    }
   }
 
   void forcedRelease() throws Exception {

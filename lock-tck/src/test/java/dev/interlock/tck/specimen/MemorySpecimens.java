@@ -13,6 +13,7 @@ public final class MemorySpecimens {
     return Stream.of(
             StoreMutants.all(),
             LockMutants.all(),
+            ListingMutants.all(),
             ProviderMutants.all(),
             LeaseMutants.all(),
             BatchMutants.all(),

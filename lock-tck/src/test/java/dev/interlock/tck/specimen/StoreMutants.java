@@ -11,7 +11,6 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
-import dev.interlock.spi.LockPage;
 import dev.interlock.spi.LockStates;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
@@ -28,7 +27,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongUnaryOperator;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /** Faults of the store, or of the communication with it. */
 final class StoreMutants {
@@ -242,23 +240,6 @@ final class StoreMutants {
             .fault("Closing a client frees the locks that the store was to release later.")
             .harness(() -> MemoryMutant.ofBackend(DeferredReleaseWithClient::new))
             .refusedBy("LEASE-12", "the lock was free before its minimum hold was over")
-            .build(),
-        Specimen.mutant("listing of one page")
-            .fault("A listing ends after its first page.")
-            .harness(
-                () ->
-                    MemoryMutant.ofBackend(
-                        right ->
-                            new ForwardingQueue(right) {
-                              @Override
-                              public LockPage list(
-                                  String prefix, @Nullable String cursor, int limit, Deadline until)
-                                  throws InterruptedException {
-                                return new LockPage(
-                                    super.list(prefix, cursor, limit, until).locks(), null);
-                              }
-                            }))
-            .refusedBy("ADMIN-04", "the names listed under")
             .build(),
         Specimen.mutant("revocation that forces")
             .fault("Revoking a lock frees it at once.")
