@@ -494,7 +494,7 @@ public abstract class ExclusionRules extends RuleTest {
 
   /** Checks that the lease still holds the lock, here and on the store. */
   private void assertUntouched(String name, Lease lease) throws InterruptedException {
-    assertTrue(lease.isHeld(), "the successor's lease was lost");
+    assertHeld(lease, "the successor's lease was lost");
     assertRefused(client().lock(name), "the successor's lock was freed");
     renewIfOffered(lease, bound());
     assertReleased(lease, "the store no longer held the successor's lock");
@@ -683,7 +683,7 @@ public abstract class ExclusionRules extends RuleTest {
       }
       int round = i;
       assertAll(
-          () -> assertTrue(lease.isHeld(), "the lease was lost in round " + round),
+          () -> assertHeld(lease, "the lease was lost in round " + round),
           () ->
               assertReleased(
                   lease, "undoing a cancelled attempt ended another lease, in round " + round));

@@ -175,7 +175,7 @@ public abstract class FaultRules extends RuleTest {
     }
     leader.kill();
     eventuallyRenewed(lease, "after a change of leader");
-    assertTrue(lease.isHeld(), "a change of leader cost the lease");
+    assertHeld(lease, "a change of leader cost the lease");
     leader.restart();
     assertStillHeld(server, lease);
   }
@@ -194,7 +194,7 @@ public abstract class FaultRules extends RuleTest {
   }
 
   private void assertStillHeld(Server server, Lease lease) {
-    assertTrue(lease.isHeld(), "a lease was lost");
+    assertHeld(lease, "a lease was lost");
     try {
       assertRefused(
           client(server.uri(), longLived()).lock(lease.name()),
@@ -394,7 +394,7 @@ public abstract class FaultRules extends RuleTest {
             granted.flatMap(lease -> lease).isEmpty(), "a lock was granted without permission");
       }
       sleep(renewed().ttl().dividedBy(2)); // at least one renewal is refused
-      assertTrue(kept.isHeld(), "a lease was lost before its validity was over");
+      assertHeld(kept, "a lease was lost before its validity was over");
       boolean heldWhileValid = renewed.isHeld() || System.nanoTime() - validUntil >= 0;
       assertTrue(
           heldWhileValid, "a lease was lost by a renewal that was refused, with validity left");

@@ -323,7 +323,7 @@ public abstract class LeaseRules extends RuleTest {
     }
     lasting.forEach(
         (lease, whole) -> {
-          assertTrue(lease.isHeld(), "a lease ended after the TTL of its client, before its own");
+          assertHeld(lease, "a lease ended after the TTL of its client, before its own");
           assertRefused(
               whole, "the store freed a lock after the TTL of its client, before its own");
           lease.release();
@@ -396,7 +396,7 @@ public abstract class LeaseRules extends RuleTest {
         .release();
     for (Map.Entry<Lease, Acquirable<Lease>> each : contenders.entrySet()) {
       Lease lease = each.getKey();
-      assertTrue(lease.isHeld(), "a lease with a long TTL was lost");
+      assertHeld(lease, "a lease with a long TTL was lost");
       assertLastsOnTheStore(lease, other);
       assertRefused(
           each.getValue(),
@@ -570,7 +570,7 @@ public abstract class LeaseRules extends RuleTest {
       within(bound().multipliedBy(2), renewal, "the renewal did not end");
       assertStruck(delay);
     }
-    assertTrue(lease.isHeld(), "a lease was lost during its renewal");
+    assertHeld(lease, "a lease was lost during its renewal");
     assertReleased(lease, "the store had freed the lock");
   }
 
@@ -626,7 +626,7 @@ public abstract class LeaseRules extends RuleTest {
     sleep(options.ttl().multipliedBy(5).dividedBy(4));
     blocker.release();
     Lease lease = within(waiter, "a waiter was not served");
-    assertTrue(lease.isHeld(), "no validity was left after a wait for longer than the TTL");
+    assertHeld(lease, "no validity was left after a wait for longer than the TTL");
     assertReleased(lease, "the store had freed the lock");
   }
 
@@ -1290,7 +1290,7 @@ public abstract class LeaseRules extends RuleTest {
     Lease renewedAfterwards = acquireNow(client.lock(newName()));
     // On a session the validity may be less than half of the TTL.
     slept.set(lease.remainingValidity().dividedBy(2));
-    assertTrue(lease.isHeld(), "a short sleep cost the lease");
+    assertHeld(lease, "a short sleep cost the lease");
     renewNow(renewedAfterwards, bound());
     slept.set(lease.effectiveTtl().multipliedBy(2));
     assertFalse(lease.isHeld(), "held although the machine slept for longer than the validity");

@@ -202,7 +202,7 @@ public abstract class LockViewRules extends RuleTest {
     view.lock();
     Lease lease = view.lease().orElseThrow();
     assertEquals(name, lease.name());
-    assertTrue(lease.isHeld(), "the holder has a lease that is not held");
+    assertHeld(lease, "the holder has a lease that is not held");
     sameLock.lock();
     assertSame(lease, sameLock.lease().orElseThrow(), "a nested hold has a lease of its own");
     assertEquals(

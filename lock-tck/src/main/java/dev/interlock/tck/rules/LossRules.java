@@ -102,7 +102,7 @@ public abstract class LossRules extends RuleTest {
     takeAway(taken.name());
     assertThrows(LeaseLostException.class, () -> renewNow(taken, bound()));
     renewNow(kept, bound());
-    assertTrue(kept.isHeld(), "a lease was lost with another one of its client");
+    assertHeld(kept, "a lease was lost with another one of its client");
     assertReleased(kept, "the store had freed the lock of a lease that was kept");
   }
 

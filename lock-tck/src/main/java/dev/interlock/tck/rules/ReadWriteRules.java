@@ -73,7 +73,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
       for (LockClient client : clients) {
         assertRefused(writer(client, name), "a writer was granted beside a reader");
       }
-      assertTrue(lease.isHeld(), "a reader's lease ended while it was held");
+      assertHeld(lease, "a reader's lease ended while it was held");
       released = lease.release();
     }
     Lease writer = acquireAfter(released, writer(clients.get(2), name));
@@ -157,7 +157,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
     first.release();
     Lease one = within(waiters.get(0), "the first reader in the queue was not served");
     Lease two = within(waiters.get(1), "a reader behind another was not served with it");
-    assertTrue(one.isHeld(), "the first of two readers was ended by the second");
+    assertHeld(one, "the first of two readers was ended by the second");
     one.release();
     assertNever(SHORT_WAIT, waiters.get(2), "a writer was granted beside a reader");
     two.release();

@@ -81,6 +81,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.opentest4j.AssertionFailedError;
 
 /**
  * Base of the rules' tests: provides clients, networks, processes and threads that end with the
@@ -1044,6 +1045,15 @@ public abstract class RuleTest {
     }
   }
 
+  /** Checks that a lease is held. If not, the reason of its loss is the cause of the failure. */
+  static void assertHeld(Lease lease, String message) {
+    try {
+      lease.ensureHeld();
+    } catch (LeaseLostException e) {
+      throw new AssertionFailedError(message, e);
+    }
+  }
+
   /** Checks that a listing shows of a lock what inspection shows. */
   final void assertListedAs(LockState inspected, LockState listed) {
     assertEquals(
@@ -1105,7 +1115,7 @@ public abstract class RuleTest {
           "the successor of a forced lease has no higher token: the token does not tell them apart");
       lease.release();
     }
-    assertTrue(next.isHeld(), "the release of a forced lease touched its successor");
+    assertHeld(next, "the release of a forced lease touched its successor");
     assertRefused(some.of(client(), name), "the release of a forced lease touched its successor");
     assertRenewed(next, "the release of a forced lease touched its successor");
     next.release();

@@ -72,7 +72,7 @@ public abstract class SemaphoreRules extends SharedRuleTest {
       assertRefused(semaphore, "more permits were granted than there are");
     }
     for (Lease lease : List.of(one, another, last)) {
-      assertTrue(lease.isHeld(), "a lease ended while it was held");
+      assertHeld(lease, "a lease ended while it was held");
       outcome = lease.release();
     }
     acquireAfter(outcome, clients.get(0).permits(3)).release();

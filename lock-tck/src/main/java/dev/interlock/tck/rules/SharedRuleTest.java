@@ -233,7 +233,7 @@ abstract class SharedRuleTest extends RuleTest {
         () -> observer.admin().inspect(name).holders().size() <= 1,
         "one of two holds did not end at its own TTL");
     assertFalse(unrenewed.isHeld(), "the store ended a hold that was valid");
-    assertTrue(renewed.isHeld(), "the end of one hold ended another");
+    assertHeld(renewed, "the end of one hold ended another");
     assertRefused(whole(observer, name), "the expiry of one hold freed the others");
     assertRenewed(renewed, "the end of one hold ended another");
     ReleaseOutcome outcome = renewed.release();
@@ -256,7 +256,7 @@ abstract class SharedRuleTest extends RuleTest {
     released.close();
     assertFalse(released.isHeld(), "a lease is still held after its release");
     for (Lease lease : replacing == null ? List.of(other) : List.of(other, replacing)) {
-      assertTrue(lease.isHeld(), "a release ended the hold of another");
+      assertHeld(lease, "a release ended the hold of another");
       assertRenewed(lease, "a release ended the hold of another");
     }
     LockClient observer = client();
@@ -283,7 +283,7 @@ abstract class SharedRuleTest extends RuleTest {
         "an ended hold was renewed beside its successor");
     stale.release();
     stale.close();
-    assertTrue(successor.isHeld(), "an ended hold ended its successor");
+    assertHeld(successor, "an ended hold ended its successor");
     assertRenewed(successor, "an ended hold ended its successor");
     assertRefused(some(client(), name), "an ended hold freed the hold of its successor");
     assertReleased(successor, "an ended hold freed the hold of its successor");
@@ -387,7 +387,7 @@ abstract class SharedRuleTest extends RuleTest {
       Lease served =
           within(
               waiterTimeout(), behind, "a waiter that left the queue still keeps others waiting");
-      assertTrue(holding.isHeld(), "a later request ended the lease of a holder");
+      assertHeld(holding, "a later request ended the lease of a holder");
       served.release();
       holding.release();
     }
@@ -442,7 +442,7 @@ abstract class SharedRuleTest extends RuleTest {
     LeaseLostException loss =
         within(maxLifetime(unrenewed), unrenewed.onLoss(), "the end of a hold was not reported");
     assertEquals(LossReason.EXPIRED, loss.reason());
-    assertTrue(stays.isHeld(), "the end of one hold ended another");
+    assertHeld(stays, "the end of one hold ended another");
     assertNever(SHORT_WAIT, stays.onLoss(), "the end of one hold was reported to another");
     stays.release();
   }

@@ -418,7 +418,7 @@ final class SpoiledAnswers {
             test.bound(),
             "the lock is not free after its forced release");
     forced.release();
-    assertTrue(next.isHeld(), "the release of a forced lease touched its successor");
+    RuleTest.assertHeld(next, "the release of a forced lease touched its successor");
     next.release();
   }
 
@@ -473,7 +473,7 @@ final class SpoiledAnswers {
             "a lock was granted although the store refused every request");
       }
       RuleTest.sleep(SHORT_TIMEOUT);
-      assertTrue(kept.isHeld(), "a lease was lost before its validity was over");
+      RuleTest.assertHeld(kept, "a lease was lost before its validity was over");
       assertStruck(spoil);
     }
     assertEquals(
