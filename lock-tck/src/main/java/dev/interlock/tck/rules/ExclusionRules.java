@@ -570,6 +570,30 @@ public abstract class ExclusionRules extends RuleTest {
     assertExclusive(history);
   }
 
+  @Rule({"EXCL-05", "LEASE-03"})
+  void aGrantToAWaiterCountsFromItsFirstAnswerEvenIfThatWasLost() throws Exception {
+    String name = newName();
+    LockClient other = client();
+    Lease blocker = acquireNow(other.lock(name));
+    Network network = network();
+    Future<Lease> waiter = inThread(client(network, unrenewed()).lock(name)::acquire);
+    awaitQueued(other, name, 1);
+    assertNever(SHORT_WAIT, waiter, "a held lock was acquired");
+    try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
+      blocker.release();
+      assertAnswerLost(lost);
+      sleep(unrenewed().ttl().dividedBy(2)); // the grant grows old
+    }
+    Duration limit = unrenewed().ttl().plus(bound()).multipliedBy(2);
+    Lease lease = within(limit, waiter, "a waiter whose answer was lost was not served");
+    Lease next = acquireAtOnce(limit, other.lock(name), "the lease did not expire");
+    assertFalse(
+        lease.isHeld(),
+        "two leases were valid at once: the answer to a grant was lost, and the repeated request"
+            + " was answered as if the grant were new");
+    next.release();
+  }
+
   @Rule("EXCL-05")
   void aClientThatVanishesWithALostAnswerLeavesNoOrphan() throws Exception {
     testLostClient(Kind.LOCK, Kind.LOCK);
@@ -661,6 +685,71 @@ public abstract class ExclusionRules extends RuleTest {
     } // now the old release arrives
     assertNever(Duration.ofMillis(500), second.onLoss(), "the client's next lease was lost");
     assertUntouched(name, second);
+  }
+
+  @Rule("EXCL-08")
+  void lateRequestsOfAWaitDoNothing() throws Exception {
+    List<Future<?>> waits = new ArrayList<>();
+    for (LateWait late : LateWait.values()) {
+      waits.add(doInThread(() -> testLateWait(late)));
+    }
+    allWithin(bound().multipliedBy(12), waits, "waits whose requests were delayed did not end");
+  }
+
+  /** The wait whose requests arrive late, and what its client does in the meantime. */
+  private enum LateWait {
+    POLLED_LATE,
+    RELEASED_LATE,
+    RELEASED_DURING_THE_NEXT_LEASE
+  }
+
+  /**
+   * Abandons a wait, holds back its last requests, and delivers them during the client's next wait
+   * or lease. If the client has a single connection, nothing of the next one can come before them.
+   */
+  private void testLateWait(LateWait late) throws Exception {
+    String name = newName();
+    LockClient other = client();
+    Lease blocker = acquireNow(other.lock(name));
+    Network network = network();
+    DistributedLock lock = client(network, longLived()).lock(name);
+    CompletableFuture<Lease> abandoned = lock.acquireAsync();
+    awaitQueued(other, name, 1);
+    assertNever(SHORT_WAIT, abandoned, "a held lock was acquired");
+    boolean inOrder;
+    Future<Lease> next;
+    Future<?> last;
+    try (Disturbance held =
+        network.everywhere(proxy -> proxy.holdOpenConnections(Direction.CLIENT_TO_SERVER))) {
+      if (late == LateWait.POLLED_LATE) {
+        boolean unused = held.awaitHit(bound());
+      }
+      assertTrue(abandoned.cancel(true), "a held lock was acquired");
+      boolean hasLeft =
+          poll(bound(), SHORT_WAIT, () -> other.admin().inspect(name).waiters().isEmpty());
+      next = lock.acquireAsync();
+      if (hasLeft) {
+        awaitQueued(other, name, 1);
+      }
+      if (late == LateWait.RELEASED_DURING_THE_NEXT_LEASE) {
+        blocker.release();
+        boolean unused = poll(bound(), SHORT_WAIT, next::isDone);
+      }
+      inOrder = next.isDone() || hasLeft && has(Capability.FIFO);
+      DistributedLock lastLock = client().lock(name);
+      last = inThread(() -> lastLock.acquire().release());
+      awaitQueued(other, name, hasLeft && !next.isDone() ? 2 : 1);
+    } // now the old requests arrive
+    sleep(SHORT_WAIT);
+    blocker.release();
+    Lease lease = within(next, "a wait was not served after late requests of an earlier one");
+    if (inOrder) {
+      assertNever(
+          SHORT_WAIT, last, "late requests of a wait cost the client its next place or lease");
+    }
+    assertReleased(lease, "late requests of a wait cost the client its next place or lease");
+    within(last, "a waiter was not served");
+    acquireWithin(other.lock(name), "late requests of a wait left a place or a hold").release();
   }
 
   @Rule("EXCL-08")

@@ -8,6 +8,7 @@ import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.Grant;
 import dev.interlock.tck.fault.Direction;
@@ -16,6 +17,7 @@ import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
+import dev.interlock.tck.run.LateError;
 import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
 import java.time.Duration;
@@ -40,6 +42,8 @@ public abstract class FairnessRules extends RuleTest {
   private final class WaitingQueue {
     final String name = newName();
     final Lease first;
+    final LockClient observer;
+    private final Function<LockOptions, LockClient> open;
     final List<LockClient> clients = new ArrayList<>();
     final List<Waiter<Lease>> waiters = new ArrayList<>();
     final Queue<Integer> served = new ConcurrentLinkedQueue<>();
@@ -50,10 +54,17 @@ public abstract class FairnessRules extends RuleTest {
 
     WaitingQueue(int count, Function<LockOptions, LockClient> open) throws InterruptedException {
       first = client().lock(name).acquire();
-      LockClient observer = client();
+      observer = client();
+      this.open = open;
+      enter(count);
+    }
+
+    /** Lets more clients enter the queue, one after the other. */
+    void enter(int count) throws InterruptedException {
+      int before = (int) waiters.stream().filter(waiter -> !waiter.outcome.isDone()).count();
       for (int i = 0; i < count; i++) {
-        int number = i;
-        LockClient client = open.apply(longLived().toBuilder().label("waiter " + i).build());
+        int number = waiters.size();
+        LockClient client = open.apply(longLived().toBuilder().label("waiter " + number).build());
         clients.add(client);
         Waiter<Lease> waiter =
             new Waiter<>(
@@ -65,7 +76,7 @@ public abstract class FairnessRules extends RuleTest {
                   }
                 });
         waiters.add(waiter);
-        awaitQueued(observer, name, i + 1);
+        awaitQueued(observer, name, before + i + 1);
         if (!has(Capability.FIFO)) {
           eventually(waiter::isBlocked, "the thread of a waiter did not block");
         }
@@ -78,6 +89,11 @@ public abstract class FairnessRules extends RuleTest {
       awaitEnd(interrupted);
       clients.get(closed).close();
       awaitEnd(closed);
+    }
+
+    /** {@return the labels of the waiters that the store shows} */
+    List<String> shown() {
+      return answer(() -> observer.admin().inspect(name)).waiters();
     }
 
     /**
@@ -159,6 +175,37 @@ public abstract class FairnessRules extends RuleTest {
   }
 
   @Rule("FAIR-01")
+  void waitersKeepTheirPlacesForLongerThanTheirTtls() throws Exception {
+    Queue<Duration> ttls =
+        new ConcurrentLinkedQueue<>(
+            List.of(renewed().ttl(), acceptedTtl(Duration.ofDays(30)), longLived().ttl()));
+    WaitingQueue queue =
+        new WaitingQueue(3, options -> client(options.toBuilder().ttl(ttls.remove()).build()));
+    List<String> before = queue.shown();
+    sleep(renewed().ttl().multipliedBy(3).dividedBy(2));
+    List<String> after = queue.shown();
+    if (!after.equals(before)) {
+      throw new LateError(
+          "a waiter lost its place while it waited for longer than its TTL: the queue was "
+              + before
+              + ", and is "
+              + after);
+    }
+    queue.first.close();
+    queue.assertServed(0, 1, 2);
+  }
+
+  /** {@return the TTL, or a usual one if the store refuses it} */
+  private Duration acceptedTtl(Duration ttl) {
+    try {
+      acquireNow(client(options(ttl, true)).lock(newName())).release();
+      return ttl;
+    } catch (LockConfigurationException e) {
+      return longLived().ttl();
+    }
+  }
+
+  @Rule("FAIR-01")
   void aBusyClientEndsItsTurnWhenAnotherClientWaits() throws Exception {
     String name = newName();
     BusyThreads busy = busyClient(client(), name);
@@ -236,17 +283,16 @@ public abstract class FairnessRules extends RuleTest {
   @Rule("FAIR-02")
   void waitersThatLeaveDoNotDisturbTheQueue() throws Exception {
     WaitingQueue queue = new WaitingQueue(6);
-    LockClient observer = client();
-    List<String> before = answer(() -> observer.admin().inspect(queue.name)).waiters();
-    queue.leave(1, 3);
+    List<String> before = queue.shown();
+    queue.leave(1, 2);
+    queue.leave(3, 4);
     eventually(
-        () -> waiters(observer, queue.name) == 4, "a waiter that left is still in the queue");
+        () -> waiters(queue.observer, queue.name) == 2, "a waiter that left is still in the queue");
     assertEquals(
-        List.of(before.get(0), before.get(2), before.get(4), before.get(5)),
-        answer(() -> observer.admin().inspect(queue.name)).waiters(),
-        "other waiters lost their places");
+        List.of(before.get(0), before.get(5)), queue.shown(), "other waiters lost their places");
+    queue.enter(2); // must not come before those that have waited for longer
     queue.first.close();
-    queue.assertServed(0, 2, 4, 5);
+    queue.assertServed(0, 5, 6, 7);
   }
 
   @Rule("FAIR-02")

@@ -106,6 +106,9 @@ public abstract class RuleTest {
   /** Time for a waiter to enter the queue, or to poll again. */
   static final Duration SHORT_WAIT = Duration.ofMillis(200);
 
+  /** Time-out of a wait whose answers are lost. */
+  private static final Duration LOST_WAIT = Duration.ofSeconds(1);
+
   private static final Set<Thread.State> BLOCKED =
       Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING);
 
@@ -796,26 +799,59 @@ public abstract class RuleTest {
   // --- lost answers ---
 
   /**
-   * Loses the answer to an attempt of a client that can reach the store again at once.
+   * Loses the answer to an attempt, all answers to one that may wait, and all answers to a waiter
+   * from the release on. The client can reach the store again soon.
    *
-   * @param whole the share that is free only if the attempt holds nothing
+   * @param whole the share that is free only if nothing of the attempt remains
    */
   final void testLostAnswer(AcquirableFactory way, AcquirableFactory whole) throws Exception {
-    String name = newName();
     Network network = network();
     LockClient unlucky = client(network, longLived()); // so that no expiry frees the lock in time
+    LockClient other = client();
     acquireNow(unlucky.lock(newName())).release();
-    Future<Optional<Lease>> attempt;
+    within(unlucky.lock(newName()).acquireAsync(), "a free lock was not acquired").release();
+    testLostAnswer(network, unlucky, other, way, whole, Duration.ZERO, false);
+    testLostAnswer(network, unlucky, other, way, whole, LOST_WAIT, false);
+    testLostAnswer(network, unlucky, other, way, whole, LOST_WAIT, true);
+  }
+
+  private void testLostAnswer(
+      Network network,
+      LockClient unlucky,
+      LockClient other,
+      AcquirableFactory way,
+      AcquirableFactory whole,
+      Duration timeout,
+      boolean isHeld)
+      throws Exception {
+    String name = newName();
+    FutureTask<Optional<Lease>> attempt =
+        new FutureTask<>(() -> way.of(unlucky, name).tryAcquire(timeout));
+    List<Lease> holders = new ArrayList<>();
+    if (isHeld) {
+      holders.add(acquireNow(whole.of(other, name)));
+      start(attempt);
+      awaitQueued(other, name, 1);
+      assertNever(SHORT_WAIT, attempt, "a held lock was acquired");
+    }
+    Duration limit = timeout.plus(bound());
     try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
-      attempt = inThread(way.of(unlucky, name)::tryAcquire);
+      holders.forEach(Lease::release);
+      if (!isHeld) {
+        start(attempt);
+      }
       assertAnswerLost(lost);
+      boolean unused = poll(timeout.isZero() ? timeout : limit, RETRY_PAUSE, attempt::isDone);
     } // resets the connection, so that the client may try again
-    emptyOn(LockUnavailableException.class, () -> within(attempt, "the attempt did not end"))
-        .ifPresent(lease -> lease.ifPresent(Lease::release));
+    emptyOn(LockUnavailableException.class, () -> within(limit, attempt, "the attempt did not end"))
+        .flatMap(acquired -> acquired)
+        .ifPresent(Lease::release);
     acquireWithin(
             bound().multipliedBy(2),
-            whole.of(client(), name),
-            "a grant whose answer was lost was not undone by its client")
+            whole.of(other, name),
+            isHeld
+                ? "a grant to a waiter whose answer was lost was not undone by its client"
+                : "a grant whose answer was lost was not undone by its client")
         .release();
   }
 
@@ -841,8 +877,8 @@ public abstract class RuleTest {
   }
 
   /**
-   * Cuts off waiters, and checks that those behind them are served soon after. One that is cut off
-   * comes first, one has live waiters before and behind it.
+   * Cuts off waiters, and checks that those behind them are served soon after. Three that are cut
+   * off come first, one after the other; one has live waiters before and behind it.
    *
    * @param holder the kind of the lease that is held at first
    * @param dead the kind of the waiters that are cut off; excludes both others
@@ -853,7 +889,7 @@ public abstract class RuleTest {
     LockClient observer = client();
     Network network = network();
     List<LockClient> doomed = new ArrayList<>();
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
       doomed.add(client(network, renewed()));
     }
     Lease probe = acquireNow(doomed.get(0).lock(newName()));
@@ -861,13 +897,15 @@ public abstract class RuleTest {
     probe.release();
     Lease first = acquireNow(holder.of(observer, name));
     List<Future<ReleaseOutcome>> waiters = new ArrayList<>();
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < doomed.size(); i++) {
       CompletableFuture<Lease> unused = dead.of(doomed.get(i), name).acquireAsync();
-      awaitQueued(observer, name, 2 * i + 1);
+      awaitQueued(observer, name, i + 1 + waiters.size());
       assertNever(SHORT_WAIT, unused, "a request was granted beside a holder that excludes it");
-      Acquirable<Lease> behind = alive.of(client(), name);
-      waiters.add(inThread(() -> behind.acquire().release()));
-      awaitQueued(observer, name, 2 * i + 2);
+      if (i >= 2) {
+        Acquirable<Lease> behind = alive.of(client(), name);
+        waiters.add(inThread(() -> behind.acquire().release()));
+        awaitQueued(observer, name, i + 1 + waiters.size());
+      }
     }
     Disturbance partition = network.partition();
     if (holder.whole() == holder) {

@@ -5,6 +5,7 @@ import dev.interlock.Capability;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
@@ -18,6 +19,7 @@ import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -26,6 +28,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongUnaryOperator;
+import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 
 /** Faults of the store, or of the communication with it. */
@@ -173,12 +176,18 @@ final class StoreMutants {
             .build(),
         Specimen.mutant("last come, first served")
             .fault("The queue is served from its end, although the backend declares FIFO.")
-            .harness(
-                () -> {
-                  LastFirst.Lines lines = new LastFirst.Lines();
-                  return MemoryMutant.ofBackend((right, time) -> new LastFirst(right, time, lines));
-                })
+            .harness(() -> misordered(line -> line.isEmpty() ? 0 : line.get(0).number() - 1))
             .refusedBy("FAIR-01", "[4, 3, 2, 1, 0]")
+            .build(),
+        Specimen.mutant("place numbered by the length of the queue")
+            .fault("A waiter's number is the length of the queue, even after others have left.")
+            .harness(() -> misordered(List::size))
+            .refusedBy("FAIR-02", "not served in the order of arrival")
+            .build(),
+        Specimen.mutant("place that lasts for a TTL")
+            .fault("A place in the queue ends after its waiter's TTL, although the waiter waits.")
+            .harness(() -> MemoryMutant.ofBackend(PlaceThatEnds::new))
+            .refusedBy("FAIR-01", "a waiter lost its place")
             .build(),
         Specimen.mutant("validity counted from the reply of a slow line")
             .fault(
@@ -481,40 +490,55 @@ final class StoreMutants {
     }
   }
 
-  /** Serves a stack instead of the declared queue. */
-  private static final class LastFirst extends ForwardingQueue {
+  private record Numbered(Claim claim, int number) {}
+
+  private static MemoryMutant misordered(ToIntFunction<List<Numbered>> numbering) {
+    Misordered.Lines lines = new Misordered.Lines(numbering);
+    return MemoryMutant.ofBackend((right, time) -> new Misordered(right, time, lines));
+  }
+
+  /** Serves waiters in the order of their numbers instead of the declared queue. */
+  private static final class Misordered extends ForwardingQueue {
     private final Lines lines;
     private final TimeSource time;
 
     /** Shared by all clients. */
-    static final class Lines {
-      private final Map<String, List<Claim>> byName = new ConcurrentHashMap<>();
+    private static final class Lines {
+      private final ToIntFunction<List<Numbered>> numbering;
+      private final Map<String, List<Numbered>> byName = new ConcurrentHashMap<>();
+
+      Lines(ToIntFunction<List<Numbered>> numbering) {
+        this.numbering = numbering;
+      }
 
       void enter(Claim claim) {
-        byName.merge(claim.name(), List.of(claim), Lines::both);
+        byName.compute(
+            claim.name(),
+            (name, line) -> {
+              List<Numbered> before = line == null ? List.of() : line;
+              Numbered place = new Numbered(claim, numbering.applyAsInt(before));
+              return Stream.concat(before.stream(), Stream.of(place))
+                  .sorted(Comparator.comparingInt(Numbered::number))
+                  .toList();
+            });
       }
 
       void leave(Claim claim) {
         byName.computeIfPresent(
             claim.name(),
-            (name, line) -> line.stream().filter(other -> !other.id().equals(claim.id())).toList());
+            (name, line) -> line.stream().filter(place -> !place.claim().isSame(claim)).toList());
       }
 
-      boolean isLast(Claim claim) {
-        List<Claim> line = of(claim.name());
-        return line.get(line.size() - 1).id().equals(claim.id());
+      boolean isFirst(Claim claim) {
+        return of(claim.name()).get(0).isSame(claim);
       }
 
       List<Claim> of(String name) {
-        return byName.getOrDefault(name, List.of());
-      }
-
-      private static List<Claim> both(List<Claim> line, List<Claim> more) {
-        return Stream.of(line, more).flatMap(List::stream).toList();
+        return byName.getOrDefault(name, List.of()).stream().map(Numbered::claim).toList();
       }
     }
 
-    LastFirst(QueueingBackend right, TimeSource time, Lines lines) {
+    Misordered(QueueingBackend right, TimeSource time, Lines lines) {
       super(right);
       this.time = time;
       this.lines = lines;
@@ -530,7 +554,7 @@ final class StoreMutants {
         @Override
         public Attempt await(Deadline until) throws InterruptedException {
           while (true) {
-            if (!hasLeft && lines.isLast(claim)) {
+            if (!hasLeft && lines.isFirst(claim)) {
               Attempt attempt = tryAcquire(claim, until);
               if (attempt instanceof Attempt.Granted) {
                 lines.leave(claim);
@@ -569,6 +593,37 @@ final class StoreMutants {
               state.remaining().orElse(null),
               lines.of(name).stream().map(Claim::label).toList())
           : state;
+    }
+  }
+
+  private static final class PlaceThatEnds extends ForwardingQueue {
+    private final TimeSource time;
+
+    PlaceThatEnds(QueueingBackend right, TimeSource time) {
+      super(right);
+      this.time = time;
+    }
+
+    @Override
+    public Place join(Claim claim, Deadline deadline) throws InterruptedException {
+      Place right = super.join(claim, deadline);
+      Deadline end = Deadline.in(time, claim.ttl());
+      return new Place() {
+        @Override
+        public Attempt await(Deadline until) throws InterruptedException {
+          Attempt attempt =
+              right.await(end.remaining().compareTo(until.remaining()) < 0 ? end : until);
+          if (attempt instanceof Attempt.Busy && end.hasPassed()) {
+            throw new LockUnavailableException("memory", endpoint(), "the place has ended", null);
+          }
+          return attempt;
+        }
+
+        @Override
+        public void close() {
+          right.close();
+        }
+      };
     }
   }
 
