@@ -106,9 +106,6 @@ public abstract class RuleTest {
   /** Time for a waiter to enter the queue, or to poll again. */
   static final Duration SHORT_WAIT = Duration.ofMillis(200);
 
-  /** Time-out of a wait whose answers are lost. */
-  private static final Duration LOST_WAIT = Duration.ofSeconds(1);
-
   private static final Set<Thread.State> BLOCKED =
       Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING);
 
@@ -799,59 +796,71 @@ public abstract class RuleTest {
   // --- lost answers ---
 
   /**
-   * Loses the answer to an attempt, all answers to one that may wait, and all answers to a waiter
-   * from the release on. The client can reach the store again soon.
+   * Loses the answer to an attempt, and all answers to a wait, from its begin or from its grant on.
+   * The client can reach the store again soon.
    *
-   * @param whole the share that is free only if nothing of the attempt remains
+   * @param whole the share that is free only if nothing of the attempt or wait remains
    */
   final void testLostAnswer(AcquirableFactory way, AcquirableFactory whole) throws Exception {
+    String name = newName();
     Network network = network();
     LockClient unlucky = client(network, longLived()); // so that no expiry frees the lock in time
-    LockClient other = client();
     acquireNow(unlucky.lock(newName())).release();
+    Future<Optional<Lease>> attempt;
+    try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
+      attempt = inThread(way.of(unlucky, name)::tryAcquire);
+      assertAnswerLost(lost);
+    } // resets the connection, so that the client may try again
+    emptyOn(LockUnavailableException.class, () -> within(attempt, "the attempt did not end"))
+        .ifPresent(lease -> lease.ifPresent(Lease::release));
+    LockClient other = client();
+    assertUndone(whole.of(other, name), "grant");
     within(unlucky.lock(newName()).acquireAsync(), "a free lock was not acquired").release();
-    testLostAnswer(network, unlucky, other, way, whole, Duration.ZERO, false);
-    testLostAnswer(network, unlucky, other, way, whole, LOST_WAIT, false);
-    testLostAnswer(network, unlucky, other, way, whole, LOST_WAIT, true);
+    for (boolean fromBegin : List.of(true, false)) {
+      testLostWait(network, unlucky, way, other, whole, fromBegin);
+    }
   }
 
-  private void testLostAnswer(
+  private void testLostWait(
       Network network,
       LockClient unlucky,
-      LockClient other,
       AcquirableFactory way,
+      LockClient other,
       AcquirableFactory whole,
-      Duration timeout,
-      boolean isHeld)
+      boolean fromBegin)
       throws Exception {
     String name = newName();
-    FutureTask<Optional<Lease>> attempt =
-        new FutureTask<>(() -> way.of(unlucky, name).tryAcquire(timeout));
-    List<Lease> holders = new ArrayList<>();
-    if (isHeld) {
-      holders.add(acquireNow(whole.of(other, name)));
-      start(attempt);
-      awaitQueued(other, name, 1);
-      assertNever(SHORT_WAIT, attempt, "a held lock was acquired");
-    }
-    Duration limit = timeout.plus(bound());
-    try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
-      holders.forEach(Lease::release);
-      if (!isHeld) {
-        start(attempt);
-      }
+    Lease holder = acquireNow(whole.of(other, name));
+    Supplier<Disturbance> fault = () -> network.everywhere(proxy -> proxy.loseReplies(name));
+    Disturbance lost;
+    CompletableFuture<Lease> waiter;
+    if (fromBegin) {
+      lost = fault.get();
+      waiter = way.of(unlucky, name).acquireAsync();
       assertAnswerLost(lost);
-      boolean unused = poll(timeout.isZero() ? timeout : limit, RETRY_PAUSE, attempt::isDone);
-    } // resets the connection, so that the client may try again
-    emptyOn(LockUnavailableException.class, () -> within(limit, attempt, "the attempt did not end"))
-        .flatMap(acquired -> acquired)
-        .ifPresent(Lease::release);
+    } else {
+      waiter = way.of(unlucky, name).acquireAsync();
+      awaitQueued(other, name, 1);
+      assertNever(SHORT_WAIT, waiter, "a held lock was acquired");
+      lost = fault.get();
+    }
+    try (lost) {
+      holder.release();
+      boolean unused =
+          lost.awaitHit(bound()); // some waiters learn of their grant without a request
+      sleep(Duration.ofSeconds(1)); // a repeated request may be answered meanwhile, but in vain
+      if (!waiter.cancel(true) && !waiter.isCompletedExceptionally()) {
+        waiter.join().release();
+      }
+    }
+    assertUndone(whole.of(other, name), fromBegin ? "place" : "grant to a waiter");
+  }
+
+  private void assertUndone(Acquirable<Lease> whole, String remains) throws InterruptedException {
     acquireWithin(
             bound().multipliedBy(2),
-            whole.of(other, name),
-            isHeld
-                ? "a grant to a waiter whose answer was lost was not undone by its client"
-                : "a grant whose answer was lost was not undone by its client")
+            whole,
+            "a " + remains + " whose answer was lost was not undone by its client")
         .release();
   }
 
