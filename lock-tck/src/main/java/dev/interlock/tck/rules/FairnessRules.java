@@ -17,7 +17,6 @@ import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
-import dev.interlock.tck.run.LateError;
 import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
 import java.time.Duration;
@@ -176,6 +175,10 @@ public abstract class FairnessRules extends RuleTest {
 
   @Rule("FAIR-01")
   void waitersKeepTheirPlacesForLongerThanTheirTtls() throws Exception {
+    assertTrue(anyOfThree(this::keepTheirPlaces)); // on a busy machine a waiter may poll too late
+  }
+
+  private boolean keepTheirPlaces(boolean lastAttempt) throws Exception {
     Queue<Duration> ttls =
         new ConcurrentLinkedQueue<>(
             List.of(renewed().ttl(), acceptedTtl(Duration.ofDays(30)), longLived().ttl()));
@@ -183,16 +186,14 @@ public abstract class FairnessRules extends RuleTest {
         new WaitingQueue(3, options -> client(options.toBuilder().ttl(ttls.remove()).build()));
     List<String> before = queue.shown();
     sleep(renewed().ttl().multipliedBy(3).dividedBy(2));
-    List<String> after = queue.shown();
-    if (!after.equals(before)) {
-      throw new LateError(
-          "a waiter lost its place while it waited for longer than its TTL: the queue was "
-              + before
-              + ", and is "
-              + after);
-    }
+    boolean kept = queue.shown().equals(before);
+    assertTrue(
+        kept || !lastAttempt, "a waiter lost its place while it waited for longer than its TTL");
     queue.first.close();
-    queue.assertServed(0, 1, 2);
+    if (kept) {
+      queue.assertServed(0, 1, 2);
+    }
+    return kept;
   }
 
   /** {@return the TTL, or a usual one if the store refuses it} */
