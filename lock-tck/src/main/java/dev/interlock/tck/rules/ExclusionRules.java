@@ -735,7 +735,7 @@ public abstract class ExclusionRules extends RuleTest {
         blocker.release();
         boolean unused = poll(bound(), SHORT_WAIT, next::isDone);
       }
-      inOrder = next.isDone() || hasLeft && has(Capability.FIFO);
+      inOrder = next.isDone() || (hasLeft && has(Capability.FIFO));
       DistributedLock lastLock = client().lock(name);
       last = inThread(() -> lastLock.acquire().release());
       awaitQueued(other, name, hasLeft && !next.isDone() ? 2 : 1);
