@@ -66,6 +66,9 @@ class MutantsTest {
           Map.entry("listing of ended holds", LISTS),
           Map.entry("batch with one TTL", "what is renewed together in a world has one TTL"),
           Map.entry("batch cut after a hundred", "no client of a world has a hundred leases"),
+          Map.entry(
+              "weight forgotten for the minimum hold",
+              "minimum holds are checked in worlds without faults, where few are of several permits"),
           Map.entry("batch undone by a loss", "a lease outlasts a single renewal that was undone"),
           Map.entry("every name remembered", HEAP),
           Map.entry("expired lease remembered", HEAP),
