@@ -196,7 +196,8 @@ public abstract class ExclusionRules extends RuleTest {
     names.addAll(List.of(" " + base, base + " ", longer + "Aa", longer + "BB"));
     String suffixes =
         "/ // /a /a/b /A . /.. :a {a} + %20 %2F %2f * ? [a] \\"
-            + " \u0000 \u00e9 e\u0301 \u00c9 \u212b \u00c5"
+            // characters, and how they are usually escaped
+            + " \\\\ \u0000 \\0 \\u0000 %00 \n \\n ' '' \\' \u00e9 e\u0301 \u00c9 \u212b \u00c5"
             // suffixes of a backend's other entries
             + " :lock :fence :token :queue :waiters /lock /queue"
             // equal to String.hashCode()

@@ -1068,6 +1068,22 @@ public abstract class LeaseRules extends RuleTest {
     acquireWithin(client().lock(name), "a closed client did not free the lock").release();
   }
 
+  @Rule({"LEASE-11", "ADMIN-02"})
+  void aForcedReleaseEndsALongMinimumHold() throws Exception {
+    LockClient operator = client();
+    LockClient holder = client();
+    Duration minHold = Duration.ofDays(30); // more than 31 bits of milliseconds
+    for (Kind kind : kinds()) {
+      String name = newName();
+      Acquirable<Lease> whole = kind.whole().of(operator, name);
+      Lease lease = acquireNow(kind.of(holder, name, options -> options.minHold(minHold)));
+      assertEquals(ReleaseOutcome.DEFERRED, lease.release(), "the outcome of an early release");
+      assertRefused(whole, "the lock was free before its minimum hold was over");
+      forceRelease(operator, name, "a lock was reported as free during its minimum hold");
+      acquireNow(whole, "the lock is not free after the forced release").release();
+    }
+  }
+
   // --- LEASE-07, LEASE-08 ---
 
   @Rule("LEASE-07")

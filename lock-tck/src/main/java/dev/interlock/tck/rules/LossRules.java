@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.interlock.Acquirable;
+import dev.interlock.Capability;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
@@ -197,8 +198,11 @@ public abstract class LossRules extends RuleTest {
     allWithin(bound().multipliedBy(2), granted, "not all of many free locks were acquired");
     List<Lease> leases = granted.stream().map(CompletableFuture::join).toList();
     for (String name : taken) {
-      if (!kit().server().delete(name)) {
-        boolean unused = answer(() -> other.admin().forceRelease(name)); // it may have expired
+      boolean unused; // it may have expired
+      if (has(Capability.REVOKE) && taken.indexOf(name) % 3 == 0) {
+        unused = answer(() -> other.admin().revoke(name));
+      } else if (!kit().server().delete(name)) {
+        unused = answer(() -> other.admin().forceRelease(name));
       }
     }
     Duration limit = renewed().ttl().dividedBy(2).plus(bound());

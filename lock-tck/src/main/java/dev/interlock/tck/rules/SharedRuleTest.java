@@ -554,6 +554,23 @@ abstract class SharedRuleTest extends RuleTest {
   }
 
   @Rule({"RW-08", "SEM-06"})
+  void aHolderThatComesAfterARevocationDoesNotUndoIt() throws Exception {
+    require(Capability.REVOKE);
+    String name = newName();
+    LockClient operator = client();
+    Lease revoked = acquireNow(some(client(), name));
+    answer(() -> operator.admin().revoke(name));
+    Optional<Lease> later = answer(some(operator, name)::tryAcquire);
+    within(
+        revoked.effectiveTtl().plus(bound()),
+        revoked.onLoss(),
+        "a revoked lease was renewed after another had come");
+    if (later.isPresent()) {
+      assertReleased(later.get(), "a revocation ended the lease of a later holder");
+    }
+  }
+
+  @Rule({"RW-08", "SEM-06"})
   void aRevocationEndsAllHoldsAndKeepsExclusion() throws Exception {
     require(Capability.REVOKE);
     testRevocation(sharing().some(), sharing().whole(), 2);
