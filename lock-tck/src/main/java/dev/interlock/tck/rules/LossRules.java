@@ -176,15 +176,14 @@ public abstract class LossRules extends RuleTest {
     LockClient client = client(renewed());
     LockClient other = client();
     List<Acquirable<Lease>> wanted = new ArrayList<>();
-    Map<String, Acquirable<Lease>> kept = new HashMap<>();
+    Map<String, Acquirable<Lease>> whole = new HashMap<>();
     List<String> taken = new ArrayList<>();
     for (Kind kind : kinds()) {
       int names = kind == Kind.LOCK ? 30 : 2;
       for (int i = 0; i < names; i++) {
         String name = newName();
-        if (i % 3 == 1) {
-          kept.put(name, kind.whole().of(other, name));
-        } else {
+        whole.put(name, kind.whole().of(other, name));
+        if (i % 3 != 1) {
           taken.add(name); // so many that it is not enough to notice one at each renewal
         }
         for (int leases = kind == Kind.LOCK ? 1 : 2; leases > 0; leases--) {
@@ -197,24 +196,35 @@ public abstract class LossRules extends RuleTest {
     List<CompletableFuture<Lease>> granted = wanted.stream().map(Acquirable::acquireAsync).toList();
     allWithin(bound().multipliedBy(2), granted, "not all of many free locks were acquired");
     List<Lease> leases = granted.stream().map(CompletableFuture::join).toList();
+    List<Future<Boolean>> overlaps = new ArrayList<>();
     for (String name : taken) {
       boolean unused; // it may have expired
       if (has(Capability.REVOKE) && taken.indexOf(name) % 3 == 0) {
         unused = answer(() -> other.admin().revoke(name));
+        overlaps.add(
+            overlap(
+                requireNonNull(whole.get(name))::acquire,
+                () -> leases.stream().anyMatch(each -> each.name().equals(name) && each.isHeld())));
       } else if (!kit().server().delete(name)) {
         unused = answer(() -> other.admin().forceRelease(name));
       }
     }
     Duration limit = renewed().ttl().dividedBy(2).plus(bound());
     for (Lease lease : leases) {
-      if (!kept.containsKey(lease.name())) {
+      if (taken.contains(lease.name())) {
         within(
             limit,
             lease.onLoss(),
             "of many leases that are gone, not all were reported within a renewal interval");
       }
     }
-    List<Lease> others = leases.stream().filter(lease -> kept.containsKey(lease.name())).toList();
+    for (Future<Boolean> overlap : overlaps) {
+      assertFalse(
+          within(renewed().ttl().plus(bound()), overlap, "no lock was free after its revocation"),
+          "a lease that was revoked beside many others was still held by its client when another"
+              + " client acquired the lock");
+    }
+    List<Lease> others = leases.stream().filter(lease -> !taken.contains(lease.name())).toList();
     CompletableFuture<?> loss =
         CompletableFuture.anyOf(
             others.stream().map(Lease::onLoss).toArray(CompletableFuture[]::new));
@@ -228,7 +238,7 @@ public abstract class LossRules extends RuleTest {
     }
     for (Lease lease : others) {
       assertRefused(
-          requireNonNull(kept.get(lease.name())),
+          requireNonNull(whole.get(lease.name())),
           "the store freed the lock of one of many leases that are renewed together");
       assertReleased(
           lease, "the store had freed the lock of one of many leases that are renewed together");
