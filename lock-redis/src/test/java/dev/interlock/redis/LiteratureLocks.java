@@ -52,7 +52,7 @@ final class LiteratureLocks {
             .refusedBy("LEASE-01", "the store did not free the lock after the TTL")
             .refusedBy("LEASE-04", "took the lock again")
             .refusedBy("LOSS-05", "the stopped process still holds the lock")
-            .refusedBy("WAIT-04", "did not get the killed process's lock")
+            .refusedBy("WAIT-04", "did not get all of the killed process's")
             .refusedBy("WAIT-05", "after the TTL")
             .build(),
         lock("SETNX, then EXPIRE", "many tutorials")

@@ -71,7 +71,7 @@ final class RedisMutants {
         mutant("messages trusted", "WAIT-03", "WAIT-04", "WAIT-05", "WAIT-06")
             .fault("A waiter polls only when it is notified of a release.")
             .harness(MessagesTrusted::new)
-            .refusedBy("WAIT-04", "did not get the killed process's lock")
+            .refusedBy("WAIT-04", "did not get all of the killed process's")
             .refusedBy("WAIT-06", "did not get the lock")
             .build(),
         mutant("herd", "WAIT-10")

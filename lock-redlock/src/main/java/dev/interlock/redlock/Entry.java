@@ -142,9 +142,9 @@ final class Entry {
     return granted >= VoteCount.majorityOf(grants.length) ? null : grants[node];
   }
 
-  /** Whether the claim was granted by the node, which is not known to have lost it since. */
+  /** Returns whether the node has granted the claim, and is not known to have lost it since. */
   synchronized boolean isHeldBy(int node) {
-    return grants == null ? states[node] != LACKING : grants[node] != null;
+    return grants == null ? !lacks(node) : grants[node] != null;
   }
 
   /** Records that nodes are asked to keep the lock without the claim, which renewals then miss. */

@@ -2,6 +2,7 @@ package dev.interlock.redlock;
 
 import static dev.interlock.redis.server.ScriptCall.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
@@ -33,6 +34,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -125,6 +127,14 @@ final class RedlockBackend implements LockBackend {
 
   /** The pause before a release is sent again to a node that refused it. */
   private static final Duration REFUSED_RELEASE_PAUSE = Duration.ofMillis(500);
+
+  /** More releases that were refused are not repeated. */
+  private static final int MAX_REPEATED = 1_000;
+
+  private record Refused(int node, Object releaseId) {}
+
+  /** The refused releases that are about to be sent again. */
+  private final Set<Refused> toRepeat = ConcurrentHashMap.newKeySet();
 
   private final Cluster cluster;
   private final DelayedTasks delayed = new DelayedTasks("interlock-redlock-delayed");
@@ -525,8 +535,17 @@ final class RedlockBackend implements LockBackend {
 
   /** Sends a release again to a node that refused it, for example because it was busy. */
   private void repeatIfRefused(Object reply, Round.Question release, Entry entry) {
-    if (Round.isError(reply) && entry.isHeldBy(release.node)) {
-      delayed.run(() -> cluster.send(release.node, release), REFUSED_RELEASE_PAUSE);
+    Refused refused = new Refused(release.node, requireNonNull(release.releaseId()));
+    if (Round.isError(reply)
+        && entry.isHeldBy(release.node)
+        && toRepeat.size() < MAX_REPEATED
+        && toRepeat.add(refused)) {
+      delayed.run(
+          () -> {
+            toRepeat.remove(refused);
+            cluster.send(release.node, release);
+          },
+          REFUSED_RELEASE_PAUSE);
     }
   }
 

@@ -30,7 +30,6 @@ class MutantsTest {
   private static final int SAMPLE_ONE_WORLD_IN = 10;
 
   private static final String NAMES = "it is about names, of which worlds have seven";
-  private static final String LISTS = "worlds do not list locks";
   private static final String ADDRESSES = "it is about how clients are opened by their URI";
   private static final String HEAP = "it is about what stays on the heap";
   private static final String THREADS = "it starts threads that are not the world's";
@@ -55,21 +54,13 @@ class MutantsTest {
           Map.entry("batch by name", BATCHES),
           Map.entry("batch answered in another order", BATCHES),
           Map.entry("batch read up to the first loss", BATCHES),
-          Map.entry("weight shown as one", "worlds look at the tokens of holders"),
-          Map.entry("listing of one page", LISTS),
-          Map.entry("listing by offset", LISTS),
-          Map.entry("listing that ends at an empty page", LISTS),
-          Map.entry("listing in pages of holders", LISTS),
-          Map.entry("listing of names and states apart", LISTS),
-          Map.entry("listing by a prefix with escapes", LISTS),
-          Map.entry("listing of decoded names", LISTS),
-          Map.entry("listing of ended holds", LISTS),
-          Map.entry("batch with one TTL", "what is renewed together in a world has one TTL"),
+          Map.entry("weight shown as one", "worlds do not check the permits that are shown"),
+          Map.entry("batch with one TTL", ONE_TTL),
           Map.entry("batch cut after a hundred", "no client of a world has a hundred leases"),
           Map.entry(
               "weight forgotten for the minimum hold",
               "minimum holds are checked in worlds without faults, where few are of several permits"),
-          Map.entry("batch undone by a loss", "a lease outlasts a single renewal that was undone"),
+          Map.entry("batch undone by a loss", "one missed renewal does not end a lease"),
           Map.entry("every name remembered", HEAP),
           Map.entry("expired lease remembered", HEAP),
           Map.entry("abandoned lease kept", HEAP),
@@ -93,6 +84,7 @@ class MutantsTest {
         Pattern.compile(System.getProperty("interlock.specimens.only", "")).asPredicate();
     return MemorySpecimens.all().stream()
         .filter(mutant -> !NOT_FOUND.containsKey(mutant.name()))
+        .filter(mutant -> !mutant.name().startsWith("listing ")) // worlds do not list locks
         .filter(mutant -> isSelected.test(mutant.name()))
         .map(
             mutant ->

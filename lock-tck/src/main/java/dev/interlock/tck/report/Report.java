@@ -139,7 +139,7 @@ public record Report(
 
   /** {@return whether every rule would be tested if there were a harness that starts servers} */
   private boolean onlyHarnessIsMissing() {
-    return rules.stream().allMatch(RuleResult::isWholeButForTheHarness);
+    return rules.stream().allMatch(RuleResult::lacksOnlyTheHarness);
   }
 
   /** {@return what would make a partial verdict whole, in one line; empty for other verdicts} */

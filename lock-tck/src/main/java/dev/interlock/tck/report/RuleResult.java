@@ -67,7 +67,7 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
   }
 
   /** {@return whether the rule would have been tested in full with a more capable harness} */
-  boolean isWholeButForTheHarness() {
+  boolean lacksOnlyTheHarness() {
     return !tests.isEmpty()
         && tests.stream()
             .allMatch(

@@ -247,7 +247,7 @@ public abstract class AdminRules extends RuleTest {
     LockClient other = client();
     LockClient expiring = client(unrenewed());
     Map<Lease, Kind> leases = new LinkedHashMap<>();
-    for (int i = 0; i < 6; i++) { // of some, an attempt of others may remove what has expired
+    for (int i = 0; i < 6; i++) { // other tests' attempts may remove some when these expire
       for (Kind kind : kinds()) {
         leases.put(acquireNow(kind.of(expiring, newName())), kind);
       }
@@ -261,7 +261,8 @@ public abstract class AdminRules extends RuleTest {
           maxLifetime(each.getKey()),
           () -> !other.admin().inspect(name).isHeld(),
           "a lease that has expired is shown as held");
-      if (number++ / kinds().size() % 2 == 0) {
+      boolean forced = number++ / kinds().size() % 2 == 0;
+      if (forced) {
         assertFalse(
             answer(() -> other.admin().forceRelease(name)), "an expired lock was reported as held");
       } else {
@@ -336,7 +337,7 @@ public abstract class AdminRules extends RuleTest {
         });
     assertTrue(all.containsAll(listed.keySet()), "the listing without a prefix lacks held locks");
 
-    // Of a single lock, some pages of the store may show nothing.
+    // A listing of one lock may pass over empty pages of the store.
     for (int i = 20; i < 100; i += 11) {
       String name = common + i;
       assertListed(observer, name, Set.of(name));
@@ -354,7 +355,7 @@ public abstract class AdminRules extends RuleTest {
         () -> {
           try (Stream<LockState> listing = observer.admin().list(prefix)) {
             Iterator<LockState> states = listing.iterator();
-            for (int i = 0; i < MORE_THAN_A_PAGE / 3 && states.hasNext(); i++) {
+            while (locks.size() > MORE_THAN_A_PAGE * 2 / 3 && states.hasNext()) {
               Lease listed = locks.remove(states.next().name());
               if (listed != null) {
                 listed.release();
@@ -380,7 +381,7 @@ public abstract class AdminRules extends RuleTest {
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < 12; i++) {
       leases.add(acquireNow(expiring.lock(newName())));
-      sleep(Duration.ofMillis(20)); // attempts of others may remove all that have expired
+      sleep(Duration.ofMillis(20)); // other tests' attempts may remove some when these expire
     }
     for (Lease lease : leases) {
       boolean inspects = lease != leases.get(0);

@@ -691,24 +691,27 @@ public abstract class ExclusionRules extends RuleTest {
   @Rule("EXCL-08")
   void lateRequestsOfAWaitDoNothing() throws Exception {
     List<Future<?>> waits = new ArrayList<>();
-    for (LateWait late : LateWait.values()) {
+    for (LateRequests late : LateRequests.values()) {
       waits.add(doInThread(() -> testLateWait(late)));
     }
     allWithin(bound().multipliedBy(12), waits, "waits whose requests were delayed did not end");
   }
 
-  /** The wait whose requests arrive late, and what its client does in the meantime. */
-  private enum LateWait {
-    POLLED_LATE,
-    RELEASED_LATE,
-    RELEASED_DURING_THE_NEXT_LEASE
+  /** The last requests of an abandoned wait, which arrive late. */
+  private enum LateRequests {
+    /** A poll and the release, during the client's next wait. */
+    POLL_AND_RELEASE,
+    /** The release, during the client's next wait. */
+    RELEASE,
+    /** The release, during the client's next lease. */
+    RELEASE_DURING_LEASE
   }
 
   /**
    * Abandons a wait, holds back its last requests, and delivers them during the client's next wait
    * or lease. If the client has a single connection, nothing of the next one can come before them.
    */
-  private void testLateWait(LateWait late) throws Exception {
+  private void testLateWait(LateRequests late) throws Exception {
     String name = newName();
     LockClient other = client();
     Lease blocker = acquireNow(other.lock(name));
@@ -717,12 +720,12 @@ public abstract class ExclusionRules extends RuleTest {
     CompletableFuture<Lease> abandoned = lock.acquireAsync();
     awaitQueued(other, name, 1);
     assertNever(SHORT_WAIT, abandoned, "a held lock was acquired");
-    boolean inOrder;
-    Future<Lease> next;
+    boolean mustComeFirst;
+    CompletableFuture<Lease> next;
     Future<?> last;
     try (Disturbance held =
         network.everywhere(proxy -> proxy.holdOpenConnections(Direction.CLIENT_TO_SERVER))) {
-      if (late == LateWait.POLLED_LATE) {
+      if (late == LateRequests.POLL_AND_RELEASE) {
         boolean unused = held.awaitHit(bound());
       }
       assertTrue(abandoned.cancel(true), "a held lock was acquired");
@@ -732,19 +735,25 @@ public abstract class ExclusionRules extends RuleTest {
       if (hasLeft) {
         awaitQueued(other, name, 1);
       }
-      if (late == LateWait.RELEASED_DURING_THE_NEXT_LEASE) {
+      if (late == LateRequests.RELEASE_DURING_LEASE) {
         blocker.release();
         boolean unused = poll(bound(), SHORT_WAIT, next::isDone);
       }
-      inOrder = next.isDone() || (hasLeft && has(Capability.FIFO));
+      mustComeFirst =
+          next.isDone() ? !next.isCompletedExceptionally() : hasLeft && has(Capability.FIFO);
       DistributedLock lastLock = client().lock(name);
       last = inThread(() -> lastLock.acquire().release());
-      awaitQueued(other, name, hasLeft && !next.isDone() ? 2 : 1);
+      awaitQueued(other, name, 1);
+      boolean unused =
+          poll(
+              bound(),
+              SHORT_WAIT,
+              () -> next.isDone() || other.admin().inspect(name).waiters().size() >= 2);
     } // now the old requests arrive
     sleep(SHORT_WAIT);
     blocker.release();
     Lease lease = within(next, "a wait was not served after late requests of an earlier one");
-    if (inOrder) {
+    if (mustComeFirst) {
       assertNever(
           SHORT_WAIT, last, "late requests of a wait cost the client its next place or lease");
     }

@@ -91,7 +91,7 @@ public abstract class FairnessRules extends RuleTest {
     }
 
     /** {@return the labels of the waiters that the store shows} */
-    List<String> shown() {
+    List<String> waiterLabels() {
       return answer(() -> observer.admin().inspect(name)).waiters();
     }
 
@@ -184,9 +184,9 @@ public abstract class FairnessRules extends RuleTest {
             List.of(renewed().ttl(), acceptedTtl(Duration.ofDays(30)), longLived().ttl()));
     WaitingQueue queue =
         new WaitingQueue(3, options -> client(options.toBuilder().ttl(ttls.remove()).build()));
-    List<String> before = queue.shown();
+    List<String> before = queue.waiterLabels();
     sleep(renewed().ttl().multipliedBy(3).dividedBy(2));
-    boolean kept = queue.shown().equals(before);
+    boolean kept = queue.waiterLabels().equals(before);
     assertTrue(
         kept || !lastAttempt, "a waiter lost its place while it waited for longer than its TTL");
     queue.first.close();
@@ -284,13 +284,15 @@ public abstract class FairnessRules extends RuleTest {
   @Rule("FAIR-02")
   void waitersThatLeaveDoNotDisturbTheQueue() throws Exception {
     WaitingQueue queue = new WaitingQueue(6);
-    List<String> before = queue.shown();
+    List<String> before = queue.waiterLabels();
     queue.leave(1, 2);
     queue.leave(3, 4);
     eventually(
         () -> waiters(queue.observer, queue.name) == 2, "a waiter that left is still in the queue");
     assertEquals(
-        List.of(before.get(0), before.get(5)), queue.shown(), "other waiters lost their places");
+        List.of(before.get(0), before.get(5)),
+        queue.waiterLabels(),
+        "other waiters lost their places");
     queue.enter(2); // must not come before those that have waited for longer
     queue.first.close();
     queue.assertServed(0, 5, 6, 7);

@@ -192,7 +192,7 @@ abstract class SharedRuleTest extends RuleTest {
     long before = System.nanoTime();
     Lease released =
         acquireNow(sharing().some().of(client(), name, options -> options.minHold(minHold)));
-    requireDeferred(released.release().toString(), before, minHold);
+    assertDeferred(released.release().toString(), before, minHold);
     eventually(
         minHold.plus(bound()),
         () -> observer.admin().inspect(name).holders().size() <= 1,

@@ -43,8 +43,10 @@ public final class Pulse {
   private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
   private final Deque<Span> history = new ArrayDeque<>();
 
-  /** False on a JVM that does not measure processor time: all limits are then as on a fast one. */
-  private boolean beats;
+  /**
+   * False on a JVM that does not measure processor time: limits are then those of an idle machine.
+   */
+  private boolean isMeasuring;
 
   private long measuredAt;
   private long machineTime;
@@ -99,7 +101,7 @@ public final class Pulse {
     machineTime = nanoTime(now);
     measuredAt = now;
     slowdown = 1;
-    beats = false;
+    isMeasuring = false;
   }
 
   /**
@@ -115,7 +117,7 @@ public final class Pulse {
     double weight = (double) PERIOD / SPAN;
     averageElapsed += weight * (elapsed - averageElapsed);
     averageWork += weight * (work - averageWork);
-    beats = true;
+    isMeasuring = true;
     slowdown = Math.max(1, averageElapsed / averageWork);
     spanElapsed += elapsed;
     spanWork += work;
@@ -183,7 +185,7 @@ public final class Pulse {
 
   synchronized long nanoTime(long now) {
     long sinceBeat = now - measuredAt;
-    long running = beats ? Math.min(sinceBeat, 2 * PERIOD) : sinceBeat;
+    long running = isMeasuring ? Math.min(sinceBeat, 2 * PERIOD) : sinceBeat;
     return machineTime + (long) (running / stretch());
   }
 
@@ -199,7 +201,7 @@ public final class Pulse {
   }
 
   synchronized Optional<String> standstillBetween(long start, long now) {
-    long unfinished = beats ? now - measuredAt - 2 * PERIOD : 0;
+    long unfinished = isMeasuring ? now - measuredAt - 2 * PERIOD : 0;
     long longest = Math.max(spanStandstill, unfinished);
     for (Span span : history) {
       if (span.end - start > 0) {

@@ -48,7 +48,7 @@ public record Tck(
   /** Exit code: nothing was tested, or the kit could not run. */
   public static final int COULD_NOT_RUN = 2;
 
-  /** On a busy machine, a server that works may not answer the first. */
+  /** A server that works may miss the first attempt if the machine is busy. */
   private static final int MAX_OPEN_ATTEMPTS = 3;
 
   /** Thrown with a message for the user if the kit cannot run. */

@@ -99,7 +99,7 @@ final class ShareMutants {
             .build(),
         Specimen.mutant("one TTL for the whole name")
             .fault("Each grant and renewal sets the expiry of all holders.")
-            .harness(() -> oneTtl(OneTtl.Cause.GRANT))
+            .harness(() -> oneTtl(OneTtl.Cause.GRANT_OR_RENEWAL))
             .refusedBy("RW-03", "the expiry of one hold freed the others")
             .refusedBy("SEM-03", "the expiry of one hold freed the others")
             .build(),
@@ -486,9 +486,9 @@ final class ShareMutants {
       }
     }
 
-    /** The first event that sets the expiry of the whole name. */
+    /** What sets the expiry of the whole name. */
     enum Cause {
-      GRANT,
+      GRANT_OR_RENEWAL,
       RENEWAL,
       DEFERRAL
     }
@@ -506,7 +506,7 @@ final class ShareMutants {
     Grant received(Grant grant) throws InterruptedException {
       if (!grant.claim().share().isWhole()) {
         holders.of(grant.claim()).put(grant.claim().id(), grant);
-        if (cause == Cause.GRANT) {
+        if (cause == Cause.GRANT_OR_RENEWAL) {
           setAll(grant.claim(), grant.claim().ttl());
         }
       }

@@ -210,7 +210,7 @@ final class StoreMutants {
             .refusedBy("LEASE-02", "another client acquired the lock of a renewed lease")
             .refusedBy("ADMIN-03", "acquired the lock while the revoked lease was still valid")
             .refusedBy("MULTI-02", "was freed while the set waited for the second")
-            .refusedBy("LOSS-01", "one of many leases that are renewed together")
+            .refusedBy("LOSS-01", "of many leases that are gone, not all were reported")
             .build(),
         Specimen.mutant("renewal that takes the lock anew")
             .fault("A renewal sets the lock if it is gone, and no loss is reported.")
@@ -611,8 +611,7 @@ final class StoreMutants {
       return new Place() {
         @Override
         public Attempt await(Deadline until) throws InterruptedException {
-          Attempt attempt =
-              right.await(end.remaining().compareTo(until.remaining()) < 0 ? end : until);
+          Attempt attempt = right.await(until.atMost(end.remaining()));
           if (attempt instanceof Attempt.Busy && end.hasPassed()) {
             throw new LockUnavailableException("memory", endpoint(), "the place has ended", null);
           }
