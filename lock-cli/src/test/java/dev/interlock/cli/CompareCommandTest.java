@@ -8,6 +8,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.extra.TinyProvider;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,10 +17,13 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The command runs the comparison; {@code lab/compare} tests its numbers. */
 class CompareCommandTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
+
   @TempDir private Path directory;
 
   @AutoClose private final Interlock interlock = new Interlock();

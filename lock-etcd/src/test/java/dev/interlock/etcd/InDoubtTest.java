@@ -23,6 +23,7 @@ import dev.interlock.spi.WakeUp;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
@@ -37,9 +38,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Transactions whose answer was lost, and those that arrive after their deadline. */
 class InDoubtTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final Duration TIMEOUT = Duration.ofSeconds(20);
 

@@ -8,6 +8,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
@@ -28,10 +29,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Whole clients that join as many requests as possible, on a real Redis. */
 class JoinedClientTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final int THREADS = 24;
 
