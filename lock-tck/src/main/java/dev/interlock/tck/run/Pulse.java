@@ -73,6 +73,7 @@ public final class Pulse {
     if (pulse.threads.isCurrentThreadCpuTimeSupported() && pulse.threads.isThreadCpuTimeEnabled()) {
       Thread thread = new Thread(pulse::beat, "tck-pulse");
       thread.setDaemon(true);
+      pulse.isMeasuring = true; // also until the first beat, which a standstill may delay
       thread.start();
     }
     return pulse;
