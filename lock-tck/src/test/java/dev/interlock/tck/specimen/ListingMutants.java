@@ -145,7 +145,7 @@ final class ListingMutants {
       QueueingBackend right, String prefix, @Nullable String cursor, int limit, Deadline until)
       throws InterruptedException {
     LockPage page = right.list(prefix, cursor, limit, until);
-    LockSupport.parkNanos(1_000_000);
+    LockSupport.parkNanos(10_000_000); // so that others run meanwhile
     List<LockState> states = new ArrayList<>();
     for (LockState lock : page.locks()) {
       LockState state = right.inspect(lock.name(), until);
