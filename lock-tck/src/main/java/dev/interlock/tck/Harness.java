@@ -3,7 +3,10 @@ package dev.interlock.tck;
 import dev.interlock.BackendInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
+import dev.interlock.spi.BackendFactory;
 import dev.interlock.spi.ClientsWithTimeSource;
+import dev.interlock.spi.LockProviders;
+import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 
@@ -72,6 +75,18 @@ public interface Harness {
    */
   default LockClient open(String uri, LockOptions options, TimeSource time) {
     return ClientsWithTimeSource.open(uri, options, time);
+  }
+
+  /**
+   * Returns what opens the backend of such a client, for rules on what a backend answers to its
+   * engine.
+   *
+   * @param uri a server's URI, or one that leads to it through proxies
+   * @return by default, the provider on the class path that serves the URI's scheme
+   */
+  default BackendFactory backend(String uri) {
+    LockUri parsed = LockUri.parse(uri);
+    return context -> LockProviders.find().serving(parsed.scheme()).open(parsed, context);
   }
 
   /**

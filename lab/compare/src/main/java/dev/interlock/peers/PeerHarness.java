@@ -8,6 +8,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.report.Json;
+import dev.interlock.spi.BackendFactory;
 import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.Harness;
@@ -133,5 +134,10 @@ abstract class PeerHarness implements Harness {
   @Override
   public LockClient open(String uri, LockOptions options, TimeSource time) {
     throw new NotOfferedException("a client with a replaceable clock");
+  }
+
+  @Override
+  public BackendFactory backend(String uri) {
+    throw new NotOfferedException("a backend without an engine");
   }
 }

@@ -332,7 +332,7 @@ public abstract class ReleaseRules extends RuleTest {
             .split(" ");
     long heap = Long.parseLong(answer[0]);
     assertTrue(
-        heap < names * 100L,
+        heap <= names * UseManyNames.MAX_BYTES_PER_NAME,
         () -> names + " names that were used and released keep " + heap + " bytes of heap");
     assertTrue(
         Integer.parseInt(answer[1]) <= UseManyNames.MAX_ADDED_THREADS,

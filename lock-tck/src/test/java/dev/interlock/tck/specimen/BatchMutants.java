@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 
 /** Stores that renew many leases at once, wrongly. */
 final class BatchMutants {
@@ -41,20 +42,26 @@ final class BatchMutants {
         Specimen.mutant("batch with one TTL")
             .fault("A batch renews all grants with the TTL of its first.")
             .harness(() -> MemoryMutant.ofBackend(batched(BatchMutants::withTtlOfTheFirst)))
-            .refusedBy("LEASE-01", "of leases that are renewed together, one is valid for")
-            .refusedBy("LEASE-02", "of leases that are renewed together, one is valid for")
+            .refusedBy("LEASE-01", "of grants that are renewed together, one has a TTL of")
+            .refusedBy("LEASE-02", "of grants that are renewed together, one has a TTL of")
+            .build(),
+        Specimen.mutant("batch with one TTL for each name")
+            .fault("A batch renews all grants of a name with the TTL of the last of them.")
+            .harness(() -> MemoryMutant.ofBackend(batched(BatchMutants::withTtlOfTheName)))
+            .refusedBy("LEASE-01", "of grants that are renewed together, one has a TTL of")
+            .refusedBy("LEASE-02", "of grants that are renewed together, one has a TTL of")
             .build(),
         Specimen.mutant("batch cut after a hundred")
             .fault("A batch renews its first hundred grants, and reports all as renewed.")
             .harness(() -> MemoryMutant.ofBackend(batched(BatchMutants::firstHundred)))
-            .refusedBy("LEASE-01", "of leases that are renewed together, one is valid for")
-            .refusedBy("LEASE-02", "of leases that are renewed together, one is valid for")
+            .refusedBy("LEASE-01", "of grants that are renewed together, one has a TTL of")
+            .refusedBy("LEASE-02", "of grants that are renewed together, one has a TTL of")
             .build(),
         Specimen.mutant("batch undone by a loss")
             .fault("If a grant of a batch is gone, none is renewed; the others count as renewed.")
             .harness(() -> MemoryMutant.ofSilentBackend(batched(BatchMutants::undoneByLoss)))
-            .refusedBy("LEASE-01", "of leases that are renewed together, one is valid for")
-            .refusedBy("LEASE-02", "of leases that are renewed together, one is valid for")
+            .refusedBy("LEASE-01", "of grants that are renewed together, one has a TTL of")
+            .refusedBy("LEASE-02", "of grants that are renewed together, one has a TTL of")
             .build());
   }
 
@@ -116,9 +123,22 @@ final class BatchMutants {
 
   private static List<Renewal> withTtlOfTheFirst(
       QueueingBackend right, List<Grant> grants, Deadline deadline) throws InterruptedException {
+    return withTtls(right, grants, deadline, grant -> grants.get(0));
+  }
+
+  private static List<Renewal> withTtlOfTheName(
+      QueueingBackend right, List<Grant> grants, Deadline deadline) throws InterruptedException {
+    Map<String, Grant> last = new HashMap<>();
+    grants.forEach(grant -> last.put(grant.claim().name(), grant));
+    return withTtls(right, grants, deadline, grant -> last.get(grant.claim().name()));
+  }
+
+  private static List<Renewal> withTtls(
+      QueueingBackend right, List<Grant> grants, Deadline deadline, UnaryOperator<Grant> source)
+      throws InterruptedException {
     List<Grant> sent = new ArrayList<>();
     for (Grant grant : grants) {
-      Claim claim = AlteredClaims.withTtl(grant.claim(), grants.get(0).claim().ttl());
+      Claim claim = AlteredClaims.withTtl(grant.claim(), source.apply(grant).claim().ttl());
       sent.add(Grant.forTtl(claim, grant.token()));
     }
     return right.renewAll(sent, deadline).stream()

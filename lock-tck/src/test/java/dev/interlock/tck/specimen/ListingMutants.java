@@ -47,6 +47,11 @@ final class ListingMutants {
                 "RW-08",
                 "SEM-06")
             .build(),
+        Specimen.mutant("listing that cuts its pages")
+            .fault("What the store returns beyond the limit of a page is left out.")
+            .harness(() -> listing(ListingMutants::cutPages))
+            .refusedBy("ADMIN-04", "the names")
+            .build(),
         Specimen.mutant("listing in pages of holders")
             .fault("A page ends after a number of holders, also between two of one name.")
             .harness(() -> listing(ListingMutants::pagesOfHolders))
@@ -123,6 +128,13 @@ final class ListingMutants {
     List<LockState> locks =
         page.locks().stream().filter(lock -> lock.name().startsWith(prefix)).toList();
     return new LockPage(locks, locks.isEmpty() ? null : page.next());
+  }
+
+  private static LockPage cutPages(
+      QueueingBackend right, String prefix, @Nullable String cursor, int limit, Deadline until)
+      throws InterruptedException {
+    LockPage page = right.list(prefix, cursor, limit + 1, until);
+    return new LockPage(page.locks().subList(0, Math.min(limit, page.locks().size())), page.next());
   }
 
   private static LockPage pagesOfHolders(

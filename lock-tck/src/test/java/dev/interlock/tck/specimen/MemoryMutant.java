@@ -8,6 +8,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.memory.MemoryProvider;
 import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendFactory;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.LockBackend;
@@ -141,16 +142,15 @@ class MemoryMutant implements Harness {
 
   @Override
   public LockClient open(String uri, LockOptions options, TimeSource time) {
-    return clientFault.apply(
-        ClientsWithTimeSource.using(
-            context ->
-                backendFault.open(
-                    context,
-                    opened ->
-                        (QueueingBackend) new MemoryProvider().open(LockUri.parse(uri), opened)),
-            options,
-            time),
-        time);
+    return clientFault.apply(ClientsWithTimeSource.using(backend(uri), options, time), time);
+  }
+
+  @Override
+  public BackendFactory backend(String uri) {
+    return context ->
+        backendFault.open(
+            context,
+            opened -> (QueueingBackend) new MemoryProvider().open(LockUri.parse(uri), opened));
   }
 
   @Override

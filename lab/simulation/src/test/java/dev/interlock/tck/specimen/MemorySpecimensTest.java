@@ -53,7 +53,7 @@ class MemorySpecimensTest extends SpecimenSuite {
   @Test
   void everyRuleRefusesAMutantOfEachSampleAndEveryMutantIsInASample() {
     Set<String> ever = new HashSet<>();
-    for (int commit = 0; commit < 50; commit++) {
+    for (int commit = 0; commit < 200; commit++) {
       Set<String> drawn = draw(new Sample("commit " + commit));
       assertEquals(rules(specimen -> true), rules(specimen -> drawn.contains(specimen.name())));
       ever.addAll(drawn);
