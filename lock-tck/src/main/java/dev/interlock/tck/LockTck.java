@@ -2,7 +2,6 @@ package dev.interlock.tck;
 
 import dev.interlock.tck.rules.AdminRules;
 import dev.interlock.tck.rules.ApiRules;
-import dev.interlock.tck.rules.BackendRules;
 import dev.interlock.tck.rules.ElectionRules;
 import dev.interlock.tck.rules.ExclusionRules;
 import dev.interlock.tck.rules.FairnessRules;
@@ -137,9 +136,6 @@ public abstract class LockTck {
 
   @Nested
   class Admin extends AdminRules {}
-
-  @Nested
-  class Answers extends BackendRules {}
 
   @Nested
   class Fairness extends FairnessRules {}

@@ -13,6 +13,9 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
 import java.time.Duration;
@@ -30,11 +33,13 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** ADMIN: inspecting and intervening. */
 public abstract class AdminRules extends RuleTest {
 
   private static final int MORE_THAN_A_PAGE = 120;
+  private static final int SEVERAL_PAGES = 300;
 
   @Rule("ADMIN-01")
   void inspectionSeesWhatAnotherClientHolds() throws Exception {
@@ -346,6 +351,40 @@ public abstract class AdminRules extends RuleTest {
       assertListedAs(answer(() -> observer.admin().inspect(name)), one);
     }
     assertListedWhileOthersAreReleased(observer, prefix, listed);
+  }
+
+  @Rule("ADMIN-04")
+  @Requires(Capability.LIST)
+  @ResourceLock(STORE_ENTRIES)
+  void thePagesOfAListingShowEveryHeldLock() throws Exception {
+    DirectBackend backend = directBackend();
+    String prefix = newName() + "/";
+    List<Grant> grants =
+        backend.acquireAll(
+            SEVERAL_PAGES, prefix, i -> i % 2 == 0 ? timing().longTtl() : timing().ttl());
+    Set<String> unreleased = new TreeSet<>();
+    Set<String> released = new TreeSet<>();
+    for (Grant grant : grants) {
+      String name = grant.claim().name();
+      if (name.endsWith("0")) {
+        backend.release(grant);
+        released.add(name);
+      } else if (grant.claim().ttl().equals(timing().longTtl())) {
+        unreleased.add(name);
+      }
+    }
+    // The others end meanwhile.
+    Deadline end = Deadline.in(TimeSource.system(), timing().ttl().plus(info().granularity()));
+    do {
+      for (int limit : List.of(10, 100)) {
+        Set<String> listed = backend.namesOnPages(prefix, limit, SEVERAL_PAGES / 2 + limit);
+        Set<String> missing = new TreeSet<>(unreleased);
+        missing.removeAll(listed);
+        assertEquals(Set.of(), missing, "the names of held locks that no page shows");
+        listed.retainAll(released);
+        assertEquals(Set.of(), listed, "the names of released locks on pages");
+      }
+    } while (!end.hasPassed());
   }
 
   private void assertListedWhileOthersAreReleased(

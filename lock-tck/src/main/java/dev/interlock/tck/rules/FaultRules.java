@@ -15,9 +15,11 @@ import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Grant;
 import dev.interlock.tck.Permissions;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.RedisError;
@@ -246,6 +248,25 @@ public abstract class FaultRules extends RuleTest {
   }
 
   // --- FAULT-05 ---
+
+  @Rule("FAULT-04")
+  @ResourceLock(STORE_ENTRIES)
+  void aLostAnswerToABatchIsNoLoss() throws Exception {
+    Network network = network();
+    DirectBackend backend = new DirectBackend(this, network.uri());
+    List<Grant> batch =
+        backend.acquireAll(backend.largestBatch(), newName(), i -> timing().longTtl());
+    for (int earlier = 0; earlier < 3; earlier++) {
+      int passing = earlier;
+      try (Disturbance lost = network.everywhere(proxy -> proxy.loseAnswer(passing))) {
+        DirectBackend.assertNoneLost(
+            backend.renewOnce(batch), "a lost answer was taken for a loss");
+      } catch (LockUnavailableException e) {
+        // the engine asks again
+      }
+      DirectBackend.assertNoneLost(backend.renewAll(batch), "a lost answer was taken for a loss");
+    }
+  }
 
   @Rule("FAULT-05")
   void anAttemptMayBeRefused() throws Exception {

@@ -20,6 +20,9 @@ import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
@@ -35,12 +38,16 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Date;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
@@ -436,6 +443,87 @@ public abstract class LeaseRules extends RuleTest {
                             + text(shown)
                             + ", but the lease is valid for "
                             + text(valid)));
+  }
+
+  @Rule({"LEASE-01", "LEASE-02"})
+  @ResourceLock(STORE_ENTRIES)
+  void eachGrantOfABatchIsRenewedByItsOwnTtl() throws Exception {
+    DirectBackend backend = directBackend();
+    Duration longTtl = timing().longTtl();
+    Duration shortTtl = longTtl.multipliedBy(3).dividedBy(5);
+    Duration briefTtl = timing().renewedTtl();
+    int largest = backend.largestBatch();
+    List<Grant> batch = new ArrayList<>();
+    for (Share share : shares()) {
+      for (List<Duration> ttls : List.of(List.of(briefTtl, longTtl), List.of(longTtl, briefTtl))) {
+        String name = newName();
+        for (Duration ttl : batch.size() + 2 < largest ? ttls : List.<Duration>of()) {
+          batch.add(backend.acquire(name, share, ttl));
+        }
+      }
+    }
+    batch.addAll(
+        backend.acquireAll(
+            largest - batch.size(), newName(), i -> i % 3 == 0 ? shortTtl : longTtl));
+    Grant gone = batch.get(batch.size() / 2);
+    backend.release(gone);
+    sleep(info().granularity().plusSeconds(1)); // a store that renews nothing shows less time
+    long before = System.nanoTime();
+    List<Renewal> answers = backend.renewAll(batch);
+    List<Grant> kept = new ArrayList<>();
+    for (int i = 0; i < batch.size(); i++) {
+      Grant grant = batch.get(i);
+      boolean mayHaveEnded = grant.equals(gone) || grant.claim().ttl().equals(briefTtl);
+      if (!(mayHaveEnded && answers.get(i) instanceof Renewal.Lost)) {
+        backend.assertKeptForItsTtl(grant, before);
+        kept.add(grant);
+      }
+    }
+    sleep(briefTtl.plus(info().granularity()));
+    kept.removeIf(grant -> grant.claim().ttl().equals(briefTtl));
+    DirectBackend.assertNoneLost(
+        backend.renewAll(kept), "of grants that are renewed together, one ended before its TTL");
+  }
+
+  /** {@return the kinds of shares that leave room for another} */
+  private List<Share> shares() {
+    List<Share> shares = new ArrayList<>();
+    if (has(Capability.READ_WRITE)) {
+      shares.add(Share.READ);
+    }
+    if (has(Capability.SEMAPHORE)) {
+      shares.add(Share.ofSemaphore(1, 2));
+    }
+    return shares;
+  }
+
+  @Rule({"LEASE-02", "LOSS-01"})
+  @ResourceLock(STORE_ENTRIES)
+  void aBatchIsAnsweredForEachOfItsGrants() throws Exception {
+    DirectBackend backend = directBackend();
+    List<Grant> batch =
+        backend.acquireAll(backend.largestBatch(), newName(), i -> timing().longTtl());
+    Random random = new Random(batch.size());
+    Set<Grant> gone = new HashSet<>();
+    for (int lost : List.of(0, 1, batch.size() / 3, batch.size() / 3)) {
+      Collections.shuffle(batch, random);
+      for (Grant grant : batch.subList(0, lost)) {
+        if (gone.add(grant)) {
+          backend.release(grant);
+        }
+      }
+      Collections.shuffle(batch, random);
+      List<Renewal> answers = backend.renewAll(batch);
+      for (int i = 0; i < batch.size(); i++) {
+        int index = i;
+        assertEquals(
+            gone.contains(batch.get(i)),
+            answers.get(i) instanceof Renewal.Lost,
+            () ->
+                "whether grant %d of a batch of %d, of which %d are gone, is answered as lost"
+                    .formatted(index, batch.size(), gone.size()));
+      }
+    }
   }
 
   @Rule("LEASE-02")

@@ -277,6 +277,11 @@ public abstract class RuleTest {
     return closing(kit().open(uri, options));
   }
 
+  /** {@return the backend of a client of the shared server, without its engine} */
+  final DirectBackend directBackend() {
+    return new DirectBackend(this, kit().server().uri());
+  }
+
   /** {@return a client whose store no longer answers, if it reaches the store over a network} */
   final LockClient clientOfASilentStore() throws Exception {
     if (cannotHappen(Fault.PARTITION)) {
