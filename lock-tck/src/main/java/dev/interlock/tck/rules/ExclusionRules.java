@@ -25,6 +25,8 @@ import dev.interlock.tck.process.Journal;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
+import dev.interlock.tck.run.LateError;
+import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -661,6 +663,34 @@ public abstract class ExclusionRules extends RuleTest {
         within(inThread(lease::release), "the release did not return"),
         "a release from another thread was not effective");
     acquireWithin(client().lock(name), "a release from another thread was not effective").release();
+  }
+
+  @Rule("EXCL-05")
+  @Requires(value = Capability.FIFO, absent = true)
+  void aRequestThatArrivesAfterItsReleaseIsUndone() throws Exception {
+    String name = newName();
+    Network network = network();
+    LockClient client = client(network, longLived());
+    acquireNow(client.lock(newName())).release();
+    long ended;
+    try (Disturbance held =
+        network.everywhere(proxy -> proxy.holdOpenConnections(Direction.CLIENT_TO_SERVER))) {
+      Optional<Optional<Lease>> outcome =
+          emptyOn(LockUnavailableException.class, client.lock(name)::tryAcquire);
+      ended = System.nanoTime();
+      assertStruck(held);
+      outcome.flatMap(lease -> lease).ifPresent(Lease::release); // used another connection in time
+      sleep(SHORT_WAIT); // the release arrives
+    } // now the request arrives
+    if (since(ended).compareTo(longLived().requestTimeout().dividedBy(2)) > 0) {
+      throw new LateError("the request arrived so late that its client no longer expects it");
+    }
+    sleep(SHORT_WAIT);
+    acquireWithin(
+            bound().multipliedBy(2),
+            client().lock(name),
+            "a request that arrived after its release was not undone by its client")
+        .release();
   }
 
   // --- EXCL-08 ---

@@ -52,10 +52,15 @@ public abstract class FairnessRules extends RuleTest {
     }
 
     WaitingQueue(int count, Function<LockOptions, LockClient> open) throws InterruptedException {
-      first = client().lock(name).acquire();
+      this(client(), open);
+      enter(count);
+    }
+
+    WaitingQueue(LockClient holder, Function<LockOptions, LockClient> open)
+        throws InterruptedException {
+      first = holder.lock(name).acquire();
       observer = client();
       this.open = open;
-      enter(count);
     }
 
     /** Lets more clients enter the queue, one after the other. */
@@ -115,17 +120,29 @@ public abstract class FairnessRules extends RuleTest {
 
   @Rule("FAIR-01")
   void clientsAreServedInOrderOfArrival() throws Exception {
-    testOrderOfArrival(queue -> queue.first.close());
+    testOrderOfArrival(new WaitingQueue(5), queue -> queue.first.close());
   }
 
   @Rule("FAIR-01")
   void aForcedReleaseKeepsTheOrderOfArrival() throws Exception {
     testOrderOfArrival(
+        new WaitingQueue(5),
         queue -> forceRelease(client(), queue.name, "a held lock was reported as free"));
   }
 
-  private void testOrderOfArrival(Consumer<WaitingQueue> release) throws Exception {
-    WaitingQueue queue = new WaitingQueue(5);
+  @Rule("FAIR-01")
+  void theEndOfALeaseThatExpiresKeepsTheOrderOfArrival() throws Exception {
+    WaitingQueue queue = new WaitingQueue(client(expiring()), this::client);
+    for (int count = 0; count < 5; count++) {
+      queue.enter(1);
+      renewInTime(queue.first);
+    }
+    awaitExpiry(queue.first);
+    testOrderOfArrival(queue, expired -> {});
+  }
+
+  private void testOrderOfArrival(WaitingQueue queue, Consumer<WaitingQueue> release)
+      throws Exception {
     Future<Integer> before = servedBeforeAttempt(queue);
     release.accept(queue);
     queue.assertServed(0, 1, 2, 3, 4);

@@ -153,7 +153,7 @@ public abstract class LeaseRules extends RuleTest {
     }
   }
 
-  @Rule({"LEASE-01", "LEASE-02", "FENCE-01", "ADMIN-01"})
+  @Rule({"LEASE-01", "LEASE-02", "FENCE-01", "FAIR-01", "ADMIN-01"})
   void theSystemClocksOfTheClientsMachinesDoNotMatter() throws Exception {
     requireOtherProcesses();
     assumeTestable(
@@ -168,6 +168,9 @@ public abstract class LeaseRules extends RuleTest {
     assumeTestable(
         clock - System.currentTimeMillis() < ahead.dividedBy(2).toMillis(),
         "the system clock of another JVM could not be changed");
+    if (has(Capability.FIFO)) {
+      assertQueuedLast(other);
+    }
     LockClient client = client(expiring());
     Map<String, Kind> theirs = new LinkedHashMap<>();
     Duration ttl = Duration.ZERO;
@@ -214,6 +217,23 @@ public abstract class LeaseRules extends RuleTest {
     assertTrue(
         anyOfThree(isLast -> keepsWhatItRenews(other)), // a renewal may come too late
         "a lease of a process with another system clock was lost although it was renewed");
+  }
+
+  /** Checks that a process with another system clock keeps a place behind an earlier waiter. */
+  private void assertQueuedLast(OtherProcess other) throws Exception {
+    LockClient earlier = labelled("the earlier waiter");
+    Lease first = acquireNow(client().lock(newName()));
+    Future<Lease> waiter = earlier.lock(first.name()).acquireAsync();
+    awaitQueued(earlier, first.name(), 1);
+    other.order(Kind.Acquire.class, first.name(), Kind.LOCK.name());
+    awaitQueued(earlier, first.name(), 2);
+    assertEquals(
+        "the earlier waiter",
+        answer(() -> earlier.admin().inspect(first.name())).waiters().get(0),
+        "a process with another system clock overtook an earlier waiter");
+    first.release();
+    within(waiter, "a waiter was not served").release();
+    String unused = other.answer(bound().multipliedBy(2));
   }
 
   /** Returns the time of the grant and the remaining time that are shown of a lock, if any. */

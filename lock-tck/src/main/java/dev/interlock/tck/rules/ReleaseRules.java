@@ -419,7 +419,11 @@ public abstract class ReleaseRules extends RuleTest {
   void closingAClientClosesItsConnections() throws Exception {
     Network network = network();
     LockClient client = client(network, longLived());
-    acquireNow(client.lock(newName())).release();
+    Lease others = acquireNow(client().lock(newName()));
+    CompletableFuture<Lease> waiter = client.lock(others.name()).acquireAsync();
+    assertNever(SHORT_WAIT, waiter, "a held lock was acquired"); // may need another connection
+    others.release();
+    within(waiter, "a waiter was not served").release();
     long open = network.traffic().open();
     assertTrue(open > 0, "there is no connection through the proxy");
     client.close();

@@ -1010,6 +1010,15 @@ public abstract class RuleTest {
     }
   }
 
+  /** Renews a lease without background renewal, if the lock offers renewal. */
+  final void renewInTime(Lease lease) throws InterruptedException {
+    try {
+      renewIfOffered(lease, bound());
+    } catch (LeaseLostException e) {
+      throw new LateError("a lease expired before it could be renewed");
+    }
+  }
+
   /**
    * Acquires a lock that must be free now. Retries while the store is too busy to answer. After an
    * attempt in doubt an empty answer is no failure, since that attempt may still hold the lock.

@@ -222,11 +222,7 @@ abstract class SharedRuleTest extends RuleTest {
     Lease unrenewed = expiringFirst ? before : after;
     LockClient observer = client();
     if (renewedOnce) {
-      try {
-        renewIfOffered(unrenewed, bound());
-      } catch (LeaseLostException e) {
-        throw new LateError("a lease expired before it could be renewed");
-      }
+      renewInTime(unrenewed);
     }
     eventually(
         maxLifetime(unrenewed),
@@ -628,6 +624,29 @@ abstract class SharedRuleTest extends RuleTest {
     assertKindConflict(() -> otherKind.of(client(), name).tryAcquire(bound()));
     assertReleased(current, "a refused attempt freed the lock of its holder");
     within(waiter, "a refused attempt kept a waiter waiting").release();
+  }
+
+  @Rule({"RW-09", "SEM-07"})
+  void aNameIsInUseWhileItsNextWaiterIsCutOff() throws Exception {
+    require(Capability.FIFO);
+    String name = newName();
+    Network network = network();
+    LockClient observer = client();
+    Lease first = acquireNow(whole(observer, name));
+    Future<Lease> next = whole(client(network, longLived()), name).acquireAsync();
+    awaitQueued(observer, name, 1);
+    assertNever(SHORT_WAIT, next, "a request was granted beside a holder that excludes it");
+    network.partition();
+    first.release();
+    try {
+      Optional<Lease> other = answer(Kind.LOCK.of(observer, name)::tryAcquire);
+      assertTrue(
+          other.isPresent() && answer(() -> observer.admin().inspect(name)).waiters().isEmpty(),
+          "a name was acquired in two ways: the store compares kinds with holders, but not with"
+              + " waiters");
+    } catch (LockConfigurationException e) {
+      // as expected
+    }
   }
 
   private void assertKindConflict(Question<?, Exception> attempt) throws Exception {

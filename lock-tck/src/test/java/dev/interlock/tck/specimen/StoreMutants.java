@@ -189,6 +189,15 @@ final class StoreMutants {
             .harness(() -> MemoryMutant.ofBackend(PlaceThatEnds::new))
             .refusedBy("FAIR-01", "a waiter lost its place")
             .build(),
+        Specimen.mutant("place that ends with the lock")
+            .fault("A lock that expires takes the place of its first waiter with it.")
+            .harness(
+                () -> {
+                  Set<String> expired = ConcurrentHashMap.newKeySet();
+                  return MemoryMutant.ofBackend(right -> new PlaceThatEndsWithLock(right, expired));
+                })
+            .refusedBy("FAIR-01", "[1, 2, 3, 4, 0]")
+            .build(),
         Specimen.mutant("validity counted from the reply of a slow line")
             .fault(
                 "The first client in the queue learns of its grant 300 ms late, and counts validity"
@@ -616,6 +625,47 @@ final class StoreMutants {
             throw new LockUnavailableException("memory", endpoint(), "the place has ended", null);
           }
           return attempt;
+        }
+
+        @Override
+        public void close() {
+          right.close();
+        }
+      };
+    }
+  }
+
+  private static final class PlaceThatEndsWithLock extends ForwardingQueue {
+    private static final Duration BEFORE_END = Duration.ofMillis(500);
+
+    /** The names of locks that have expired; shared by all clients. */
+    private final Set<String> expired;
+
+    PlaceThatEndsWithLock(QueueingBackend right, Set<String> expired) {
+      super(right);
+      this.expired = expired;
+    }
+
+    @Override
+    public Place join(Claim claim, Deadline deadline) throws InterruptedException {
+      Place right = super.join(claim, deadline);
+      return new Place() {
+        @Override
+        public Attempt await(Deadline until) throws InterruptedException {
+          while (true) {
+            LockState state = inspect(claim.name(), until);
+            Duration left = state.remaining().orElse(Duration.ZERO).minus(BEFORE_END);
+            if (left.isNegative()
+                && state.waiters().indexOf(claim.label()) == 0
+                && expired.add(claim.name())) {
+              throw new LockUnavailableException("memory", endpoint(), "the place has ended", null);
+            }
+            Attempt attempt =
+                right.await(until.atMost(left.isNegative() ? Duration.ofMillis(10) : left));
+            if (attempt instanceof Attempt.Granted || until.hasPassed()) {
+              return attempt;
+            }
+          }
         }
 
         @Override
