@@ -666,7 +666,6 @@ public abstract class ExclusionRules extends RuleTest {
   }
 
   @Rule("EXCL-05")
-  @Requires(value = Capability.FIFO, absent = true)
   void aRequestThatArrivesAfterItsReleaseIsUndone() throws Exception {
     String name = newName();
     Network network = network();
