@@ -1,6 +1,5 @@
 package dev.interlock.tck.specimen;
 
-import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
@@ -12,6 +11,7 @@ import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** A backend that alters requests to the store, or its answers. */
@@ -61,27 +61,59 @@ abstract class AlteredClaims extends ForwardingQueue {
 
   /** {@return the claim with another TTL} */
   static Claim withTtl(Claim claim, Duration ttl) {
+    return altered(claim, claim.name(), ttl, claim.label(), claim.share());
+  }
+
+  /** {@return the claim with another name, TTL, label and share} */
+  static Claim altered(Claim claim, String name, Duration ttl, String label, Share share) {
     return new Claim(
-        claim.name(),
+        name,
         claim.id(),
         ttl,
         claim.autoRenew(),
-        claim.label(),
+        label,
         claim.issuedAt(),
-        claim.share(),
+        share,
         claim.reservation());
   }
 
+  /** {@return the grant with another token} */
+  static Grant withToken(Grant grant, long token) {
+    return Grant.forTtl(grant.claim(), token).validUntil(grant.validUntil());
+  }
+
+  /** {@return the state of a held lock with another name and other holders} */
+  static LockState altered(LockState state, String name, List<LockState.Holder> holders) {
+    return LockStates.held(
+        name,
+        state.kind().orElseThrow(),
+        state.limit().orElse(Share.UNLIMITED),
+        holders,
+        state.waiters());
+  }
+
+  /** A wait in a place of the queue. */
+  interface Wait {
+    Attempt await(Deadline until) throws InterruptedException;
+  }
+
+  /** {@return the place with another wait} */
+  static Place altered(Place right, Wait wait) {
+    return new Place() {
+      @Override
+      public Attempt await(Deadline until) throws InterruptedException {
+        return wait.await(until);
+      }
+
+      @Override
+      public void close() {
+        right.close();
+      }
+    };
+  }
+
   private Claim sent(Claim claim) {
-    return new Claim(
-        nameFor(claim),
-        claim.id(),
-        ttlFor(claim),
-        claim.autoRenew(),
-        labelFor(claim),
-        claim.issuedAt(),
-        sent(claim.share()),
-        claim.reservation());
+    return altered(claim, nameFor(claim), ttlFor(claim), labelFor(claim), sent(claim.share()));
   }
 
   private Attempt received(Claim claim, Attempt attempt) throws InterruptedException {
@@ -107,17 +139,7 @@ abstract class AlteredClaims extends ForwardingQueue {
   @Override
   public final Place join(Claim claim, Deadline deadline) throws InterruptedException {
     Place right = super.join(sent(claim), deadline);
-    return new Place() {
-      @Override
-      public Attempt await(Deadline until) throws InterruptedException {
-        return received(claim, right.await(until));
-      }
-
-      @Override
-      public void close() {
-        right.close();
-      }
-    };
+    return altered(right, until -> received(claim, right.await(until)));
   }
 
   @Override
@@ -148,14 +170,7 @@ abstract class AlteredClaims extends ForwardingQueue {
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
     LockState state = super.inspect(sent(name), deadline);
-    if (!state.isHeld()) {
-      return LockStates.free(name);
-    }
-    LockKind kind = state.kind().orElseThrow();
-    LockState received =
-        LockStates.held(
-            name, kind, state.limit().orElse(Share.UNLIMITED), state.holders(), state.waiters());
-    return shown(received);
+    return state.isHeld() ? shown(altered(state, name, state.holders())) : LockStates.free(name);
   }
 
   private LockState shown(LockState state) {

@@ -52,39 +52,39 @@ final class ElectionMutants {
             .build(),
         Specimen.mutant("a leader that does not learn of its loss")
             .fault("The work of a leader does not learn that the lease is lost.")
-            .harness(() -> ofElection(Unaware::new))
+            .harness(() -> ofElection(ElectionMutants::unaware))
             .refusedBy("ELECT-02", "a leader's loss was not signalled")
             .build(),
         Specimen.mutant("work that is not interrupted")
             .fault("The lease reports its loss, but the work continues until it checks the lease.")
-            .harness(() -> ofElection(NotInterrupted::new))
+            .harness(() -> ofElection(ElectionMutants::notInterrupted))
             .refusedBy("ELECT-02", "the work of a lost leader went on")
             .build(),
         Specimen.mutant("a campaign beside the work")
             .fault("A candidate whose lease is lost campaigns again while its work continues.")
-            .harness(() -> ofElection(CampaignBesideWork::new))
+            .harness(() -> ofElection(ElectionMutants::campaignBesideWork))
             .refusedBy("ELECT-02", "calls of the work before it has ended")
             .build(),
         Specimen.mutant("the first leader forever")
             .fault("An observer is called for the first leader only.")
-            .harness(() -> ofElection(FirstLeader::new))
+            .harness(() -> ofElection(ElectionMutants::firstLeader))
             .refusedBy("ELECT-03", "an observer was not called with the next leader")
             .build(),
         Specimen.mutant("an observer called only on changes")
             .fault("An observer is not called with the state at the beginning.")
-            .harness(() -> ofElection(ChangesOnly::new))
+            .harness(() -> ofElection(ElectionMutants::changesOnly))
             .refusedBy("ELECT-03", "an observer was not called with no leader")
             .build(),
         Specimen.mutant("a leader that does not resign")
             .fault(
                 "Closing a candidacy does not wait for its work, and keeps the leadership for another 10 s.")
-            .harness(() -> ofElection(NotResigning::new))
+            .harness(() -> ofElection(ElectionMutants::notResigning))
             .refusedBy("ELECT-04", "nobody leads after a leader has resigned")
             .refusedBy("ELECT-05", "closing did not wait for the work")
             .build(),
         Specimen.mutant("a candidate that stands once")
             .fault("When its work has ended, a candidate does not call it again.")
-            .harness(() -> ofElection(StandingOnce::new))
+            .harness(() -> ofElection(ElectionMutants::standingOnce))
             .onlyRules("it keeps a leadership that it does not use", "ELECT-05")
             .refusedBy("ELECT-05", "a candidate did not stand again after its work")
             .build());
@@ -146,28 +146,26 @@ final class ElectionMutants {
     }
   }
 
-  private static final class Unaware extends ForwardingElection {
-    Unaware(LeaderElection right, TimeSource unused) {
-      super(right);
-    }
+  private static LeaderElection unaware(LeaderElection right, TimeSource unused) {
+    return new ForwardingElection(right) {
+      @Override
+      public Candidacy start(LeaderWork work) {
+        return super.start(
+            lease ->
+                work.lead(
+                    new ForwardingLease(lease) {
+                      @Override
+                      public CompletableFuture<LeaseLostException> onLoss() {
+                        return new CompletableFuture<>();
+                      }
 
-    @Override
-    public Candidacy start(LeaderWork work) {
-      return super.start(
-          lease ->
-              work.lead(
-                  new ForwardingLease(lease) {
-                    @Override
-                    public CompletableFuture<LeaseLostException> onLoss() {
-                      return new CompletableFuture<>();
-                    }
-
-                    @Override
-                    public boolean isHeld() {
-                      return true;
-                    }
-                  }));
-    }
+                      @Override
+                      public boolean isHeld() {
+                        return true;
+                      }
+                    }));
+      }
+    };
   }
 
   /** A call of the work on another thread of the client, which no loss interrupts. */
@@ -220,107 +218,93 @@ final class ElectionMutants {
     }
   }
 
-  private static final class NotInterrupted extends ForwardingElection {
-    private final TimeSource time;
-
-    NotInterrupted(LeaderElection right, TimeSource time) {
-      super(right);
-      this.time = time;
-    }
-
-    @Override
-    public Candidacy start(LeaderWork work) {
-      AtomicReference<@Nullable CallElsewhere> latest = new AtomicReference<>();
-      AtomicReference<@Nullable Candidacy> closed = new AtomicReference<>();
-      Candidacy right =
-          super.start(
-              lease -> {
-                CallElsewhere call = new CallElsewhere(time, work, lease);
-                latest.set(call);
-                while (!call.hasEnded()) {
-                  try {
-                    call.await();
-                  } catch (InterruptedException e) {
-                    if (closed.get() != null) {
-                      call.interrupt();
+  private static LeaderElection notInterrupted(LeaderElection right, TimeSource time) {
+    return new ForwardingElection(right) {
+      @Override
+      public Candidacy start(LeaderWork work) {
+        AtomicReference<@Nullable CallElsewhere> latest = new AtomicReference<>();
+        AtomicReference<@Nullable Candidacy> closed = new AtomicReference<>();
+        Candidacy right =
+            super.start(
+                lease -> {
+                  CallElsewhere call = new CallElsewhere(time, work, lease);
+                  latest.set(call);
+                  while (!call.hasEnded()) {
+                    try {
+                      call.await();
+                    } catch (InterruptedException e) {
+                      if (closed.get() != null) {
+                        call.interrupt();
+                      }
                     }
                   }
-                }
-                Candidacy candidacy = closed.get();
-                if (candidacy != null) {
-                  candidacy.close();
-                }
-              });
-      return new ForwardingCandidacy(right) {
-        @Override
-        public void close() {
-          closed.set(right);
-          CallElsewhere call = latest.get();
-          if (call == null || !call.isHere()) {
-            super.close();
+                  Candidacy candidacy = closed.get();
+                  if (candidacy != null) {
+                    candidacy.close();
+                  }
+                });
+        return new ForwardingCandidacy(right) {
+          @Override
+          public void close() {
+            closed.set(right);
+            CallElsewhere call = latest.get();
+            if (call == null || !call.isHere()) {
+              super.close();
+            }
           }
-        }
-      };
-    }
+        };
+      }
+    };
   }
 
   /** Continues the candidacy when the lease is lost, and leaves the work running. */
-  private static final class CampaignBesideWork extends ForwardingElection {
-    private final TimeSource time;
-
-    CampaignBesideWork(LeaderElection right, TimeSource time) {
-      super(right);
-      this.time = time;
-    }
-
-    @Override
-    public Candidacy start(LeaderWork work) {
-      return super.start(
-          lease -> {
-            CallElsewhere call = new CallElsewhere(time, work, lease);
-            var unused = lease.onLoss().thenRun(call.signal::signal);
-            try {
-              call.await();
-            } finally {
-              call.interrupt();
-            }
-          });
-    }
+  private static LeaderElection campaignBesideWork(LeaderElection right, TimeSource time) {
+    return new ForwardingElection(right) {
+      @Override
+      public Candidacy start(LeaderWork work) {
+        return super.start(
+            lease -> {
+              CallElsewhere call = new CallElsewhere(time, work, lease);
+              var unused = lease.onLoss().thenRun(call.signal::signal);
+              try {
+                call.await();
+              } finally {
+                call.interrupt();
+              }
+            });
+      }
+    };
   }
 
-  private static final class FirstLeader extends ForwardingElection {
-    FirstLeader(LeaderElection right, TimeSource unused) {
-      super(right);
-    }
-
-    @Override
-    public Registration observe(Consumer<? super Optional<Leader>> listener) {
-      AtomicBoolean hasLeader = new AtomicBoolean();
-      return super.observe(
-          state -> {
-            if (!hasLeader.get()) {
-              hasLeader.set(state.isPresent());
-              listener.accept(state);
-            }
-          });
-    }
+  private static LeaderElection firstLeader(LeaderElection right, TimeSource unused) {
+    return new ForwardingElection(right) {
+      @Override
+      public Registration observe(Consumer<? super Optional<Leader>> listener) {
+        AtomicBoolean hasLeader = new AtomicBoolean();
+        return super.observe(
+            state -> {
+              if (!hasLeader.get()) {
+                hasLeader.set(state.isPresent());
+                listener.accept(state);
+              }
+            });
+      }
+    };
   }
 
-  private static final class ChangesOnly extends ForwardingElection {
-    ChangesOnly(LeaderElection right, TimeSource unused) {
-      super(right);
-    }
-
-    @Override
-    public Registration observe(Consumer<? super Optional<Leader>> listener) {
-      AtomicBoolean begun = new AtomicBoolean();
-      return super.observe(
-          state -> {
-            if (begun.getAndSet(true)) {
-              listener.accept(state);
-            }
-          });
-    }
+  private static LeaderElection changesOnly(LeaderElection right, TimeSource unused) {
+    return new ForwardingElection(right) {
+      @Override
+      public Registration observe(Consumer<? super Optional<Leader>> listener) {
+        AtomicBoolean begun = new AtomicBoolean();
+        return super.observe(
+            state -> {
+              if (begun.getAndSet(true)) {
+                listener.accept(state);
+              }
+            });
+      }
+    };
   }
 
   private static class ForwardingCandidacy implements LeaderElection.Candidacy {
@@ -347,69 +331,59 @@ final class ElectionMutants {
   }
 
   /** Keeps the leadership that the work had when its candidacy was closed. */
-  private static final class NotResigning extends ForwardingElection {
-    private final TimeSource time;
-
-    NotResigning(LeaderElection right, TimeSource time) {
-      super(right);
-      this.time = time;
-    }
-
-    @Override
-    public Candidacy start(LeaderWork work) {
-      AtomicReference<@Nullable Thread> worker = new AtomicReference<>();
-      AtomicReference<@Nullable Candidacy> closed = new AtomicReference<>();
-      Candidacy right =
-          super.start(
-              lease -> {
-                worker.set(Thread.currentThread());
-                try {
-                  work.lead(lease);
-                } finally {
-                  worker.set(null);
-                  Candidacy candidacy = closed.get();
-                  if (candidacy != null) {
-                    boolean ignored = Thread.interrupted();
-                    candidacy.close();
-                    Deadline end = Deadline.in(time, Duration.ofSeconds(10));
-                    boolean unused = new WakeUp(time).await(end); // stays in office
+  private static LeaderElection notResigning(LeaderElection right, TimeSource time) {
+    return new ForwardingElection(right) {
+      @Override
+      public Candidacy start(LeaderWork work) {
+        AtomicReference<@Nullable Thread> worker = new AtomicReference<>();
+        AtomicReference<@Nullable Candidacy> closed = new AtomicReference<>();
+        Candidacy right =
+            super.start(
+                lease -> {
+                  worker.set(Thread.currentThread());
+                  try {
+                    work.lead(lease);
+                  } finally {
+                    worker.set(null);
+                    Candidacy candidacy = closed.get();
+                    if (candidacy != null) {
+                      boolean ignored = Thread.interrupted();
+                      candidacy.close();
+                      Deadline end = Deadline.in(time, Duration.ofSeconds(10));
+                      boolean unused = new WakeUp(time).await(end); // stays in office
+                    }
                   }
-                }
-              });
-      return new ForwardingCandidacy(right) {
-        @Override
-        public void close() {
-          closed.set(right);
-          Thread leader = worker.get();
-          if (leader == null) {
-            right.close();
-          } else {
-            leader.interrupt();
+                });
+        return new ForwardingCandidacy(right) {
+          @Override
+          public void close() {
+            closed.set(right);
+            Thread leader = worker.get();
+            if (leader == null) {
+              right.close();
+            } else {
+              leader.interrupt();
+            }
           }
-        }
-      };
-    }
+        };
+      }
+    };
   }
 
-  private static final class StandingOnce extends ForwardingElection {
-    private final TimeSource time;
-
-    StandingOnce(LeaderElection right, TimeSource time) {
-      super(right);
-      this.time = time;
-    }
-
-    @Override
-    public Candidacy start(LeaderWork work) {
-      AtomicBoolean called = new AtomicBoolean();
-      return super.start(
-          lease -> {
-            if (called.getAndSet(true)) {
-              // until it is interrupted
-              boolean unused = new WakeUp(time).await(Deadline.never(time));
-            }
-            work.lead(lease);
-          });
-    }
+  private static LeaderElection standingOnce(LeaderElection right, TimeSource time) {
+    return new ForwardingElection(right) {
+      @Override
+      public Candidacy start(LeaderWork work) {
+        AtomicBoolean called = new AtomicBoolean();
+        return super.start(
+            lease -> {
+              if (called.getAndSet(true)) {
+                // until it is interrupted
+                boolean unused = new WakeUp(time).await(Deadline.never(time));
+              }
+              work.lead(lease);
+            });
+      }
+    };
   }
 }

@@ -54,7 +54,7 @@ final class LeaseMutants {
                             new ForwardingLock(lock) {
                               @Override
                               public Lease acquire() throws InterruptedException {
-                                return new OfOneThread(super.acquire());
+                                return ofOneThread(super.acquire());
                               }
                             }))
             .refusedBy("EXCL-07", "acquired by another thread")
@@ -69,7 +69,7 @@ final class LeaseMutants {
             .build(),
         Specimen.mutant("minimum hold ignored")
             .fault("A release always frees the lock.")
-            .harness(() -> MemoryMutant.ofClient(MinimumHoldIgnored::new))
+            .harness(() -> MemoryMutant.ofClient(LeaseMutants::minimumHoldIgnored))
             .refusedBy("LEASE-11", "an early release was not deferred")
             .build(),
         Specimen.mutant("thread per lease")
@@ -103,7 +103,7 @@ final class LeaseMutants {
             .build(),
         Specimen.mutant("loss never signalled")
             .fault("The loss of a lease is never reported.")
-            .harness(() -> MemoryMutant.ofLease(NeverSignalled::new))
+            .harness(() -> MemoryMutant.ofLease(LeaseMutants::neverSignalled))
             .refusedBy("LOSS-01", "the end of a lease without renewal was not reported")
             .refusedBy("LOSS-04", "the loss of a lease was not reported")
             .refusedBy("LEASE-06", "the maximum hold time did not end the lease")
@@ -112,7 +112,7 @@ final class LeaseMutants {
             .build(),
         Specimen.mutant("loss signalled twice")
             .fault("Two sources report a loss, 300 ms apart.")
-            .harness(() -> MemoryMutant.ofLease(SignalledTwice::new))
+            .harness(() -> MemoryMutant.ofLease(LeaseMutants::signalledTwice))
             .refusedBy("LOSS-01", "the loss was reported")
             .build(),
         Specimen.mutant("loss signalled on release")
@@ -123,7 +123,7 @@ final class LeaseMutants {
             .build(),
         Specimen.mutant("one thread for all listeners")
             .fault("The listeners of all leases are called one after the other.")
-            .harness(() -> MemoryMutant.ofClient(OneThreadForListeners::new))
+            .harness(() -> MemoryMutant.ofClient(LeaseMutants::oneThreadForListeners))
             .refusedBy("LOSS-04", "because another one has bad listeners")
             .build(),
         Specimen.mutant("close throws for a lost lease")
@@ -219,20 +219,18 @@ final class LeaseMutants {
     }
   }
 
-  private static final class OfOneThread extends ForwardingLease {
-    private final Thread owner = Thread.currentThread();
+  private static Lease ofOneThread(Lease right) {
+    return new ForwardingLease(right) {
+      private final Thread owner = Thread.currentThread();
 
-    OfOneThread(Lease right) {
-      super(right);
-    }
-
-    @Override
-    public void renew() throws InterruptedException {
-      if (Thread.currentThread() != owner) {
-        throw new IllegalMonitorStateException("acquired by another thread");
+      @Override
+      public void renew() throws InterruptedException {
+        if (Thread.currentThread() != owner) {
+          throw new IllegalMonitorStateException("acquired by another thread");
+        }
+        super.renew();
       }
-      super.renew();
-    }
+    };
   }
 
   /** Changes the options of clients. */
@@ -403,43 +401,39 @@ final class LeaseMutants {
     }
   }
 
-  private static final class NeverSignalled extends ForwardingLease {
-    NeverSignalled(Lease right) {
-      super(right);
-    }
+  private static Lease neverSignalled(Lease right) {
+    return new ForwardingLease(right) {
+      @Override
+      public CompletableFuture<LeaseLostException> onLoss() {
+        return new CompletableFuture<>();
+      }
 
-    @Override
-    public CompletableFuture<LeaseLostException> onLoss() {
-      return new CompletableFuture<>();
-    }
-
-    @Override
-    public Registration onEvent(Consumer<? super LockEvent> listener) {
-      return super.onEvent(
-          event -> {
-            if (!(event instanceof LockEvent.Lost)) {
-              listener.accept(event);
-            }
-          });
-    }
+      @Override
+      public Registration onEvent(Consumer<? super LockEvent> listener) {
+        return super.onEvent(
+            event -> {
+              if (!(event instanceof LockEvent.Lost)) {
+                listener.accept(event);
+              }
+            });
+      }
+    };
   }
 
-  private static final class SignalledTwice extends ForwardingLease {
-    SignalledTwice(Lease right) {
-      super(right);
-    }
-
-    @Override
-    public Registration onEvent(Consumer<? super LockEvent> listener) {
-      Executor later = CompletableFuture.delayedExecutor(300, TimeUnit.MILLISECONDS);
-      return super.onEvent(
-          event -> {
-            listener.accept(event);
-            if (event instanceof LockEvent.Lost) {
-              later.execute(() -> listener.accept(event));
-            }
-          });
-    }
+  private static Lease signalledTwice(Lease right) {
+    return new ForwardingLease(right) {
+      @Override
+      public Registration onEvent(Consumer<? super LockEvent> listener) {
+        Executor later = CompletableFuture.delayedExecutor(300, TimeUnit.MILLISECONDS);
+        return super.onEvent(
+            event -> {
+              listener.accept(event);
+              if (event instanceof LockEvent.Lost) {
+                later.execute(() -> listener.accept(event));
+              }
+            });
+      }
+    };
   }
 
   private static final class SignalledOnRelease extends ForwardingLease {
@@ -521,58 +515,54 @@ final class LeaseMutants {
     }
   }
 
-  private static final class OneThreadForListeners extends ForwardingClient {
-    private final Executor thread =
-        Executors.newSingleThreadExecutor(
-            work -> {
-              Thread worker = new Thread(work, "listeners");
-              worker.setDaemon(true);
-              return worker;
-            });
+  private static LockClient oneThreadForListeners(LockClient right) {
+    return new ForwardingClient(right) {
+      private final Executor thread =
+          Executors.newSingleThreadExecutor(
+              work -> {
+                Thread worker = new Thread(work, "listeners");
+                worker.setDaemon(true);
+                return worker;
+              });
 
-    OneThreadForListeners(LockClient right) {
-      super(right);
-    }
+      @Override
+      protected DistributedLock altered(DistributedLock lock) {
+        return new ForwardingLock(lock) {
+          @Override
+          protected Lease altered(Lease lease) {
+            return new ForwardingLease(lease) {
+              @Override
+              public Registration onEvent(Consumer<? super LockEvent> listener) {
+                return super.onEvent(event -> thread.execute(() -> listener.accept(event)));
+              }
 
-    @Override
-    protected DistributedLock altered(DistributedLock lock) {
-      return new ForwardingLock(lock) {
-        @Override
-        protected Lease altered(Lease lease) {
-          return new ForwardingLease(lease) {
-            @Override
-            public Registration onEvent(Consumer<? super LockEvent> listener) {
-              return super.onEvent(event -> thread.execute(() -> listener.accept(event)));
-            }
-
-            @Override
-            public CompletableFuture<LeaseLostException> onLoss() {
-              return super.onLoss().thenApplyAsync(loss -> loss, thread);
-            }
-          };
-        }
-      };
-    }
+              @Override
+              public CompletableFuture<LeaseLostException> onLoss() {
+                return super.onLoss().thenApplyAsync(loss -> loss, thread);
+              }
+            };
+          }
+        };
+      }
+    };
   }
 
-  private static final class MinimumHoldIgnored extends ForwardingClient {
-    MinimumHoldIgnored(LockClient right) {
-      super(right);
-    }
+  private static LockClient minimumHoldIgnored(LockClient right) {
+    return new ForwardingClient(right) {
+      @Override
+      public DistributedLock lock(String name) {
+        return lock(name, options -> {});
+      }
 
-    @Override
-    public DistributedLock lock(String name) {
-      return lock(name, options -> {});
-    }
-
-    @Override
-    public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
-      return super.lock(
-          name,
-          options -> {
-            change.accept(options);
-            options.minHold(null);
-          });
-    }
+      @Override
+      public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
+        return super.lock(
+            name,
+            options -> {
+              change.accept(options);
+              options.minHold(null);
+            });
+      }
+    };
   }
 }

@@ -28,7 +28,7 @@ final class LockMutants {
     return List.of(
         Specimen.mutant("reentrant by thread")
             .fault("The thread that holds a lock can acquire it again.")
-            .harness(() -> MemoryMutant.ofLock(ReentrantByThread::new))
+            .harness(() -> MemoryMutant.ofLock(LockMutants::reentrantByThread))
             .refusedBy("EXCL-06", "was reentrant")
             .build(),
         Specimen.mutant("attempt that waits")
@@ -42,7 +42,7 @@ final class LockMutants {
 
                               @Override
                               protected DistributedLock altered(DistributedLock lock) {
-                                return new FirstAttemptWaits(lock, waited);
+                                return firstAttemptWaits(lock, waited);
                               }
                             }))
             .exceptRules(
@@ -84,7 +84,7 @@ final class LockMutants {
             .build(),
         Specimen.mutant("interrupt swallowed")
             .fault("An interrupted wait continues.")
-            .harness(() -> MemoryMutant.ofLock(InterruptSwallowed::new))
+            .harness(() -> MemoryMutant.ofLock(LockMutants::interruptSwallowed))
             .refusedBy("WAIT-07", "the interrupted waiter did not leave")
             .refusedBy("REL-03", "an interrupted thread did not return")
             .refusedBy("FAIR-01", "was not served")
@@ -102,7 +102,7 @@ final class LockMutants {
 
                               @Override
                               protected DistributedLock altered(DistributedLock lock) {
-                                return new Sixteen(
+                                return sixteen(
                                     lock,
                                     waiting.computeIfAbsent(
                                         lock.name(), name -> new AtomicInteger()));
@@ -158,7 +158,7 @@ final class LockMutants {
             .build(),
         Specimen.mutant("inspection from memory")
             .fault("A client sees only the locks that it holds itself.")
-            .harness(() -> MemoryMutant.ofClient(InspectionFromMemory::new))
+            .harness(() -> MemoryMutant.ofClient(LockMutants::inspectionFromMemory))
             .refusedBy("ADMIN-01", "not held while a lease was")
             .refusedBy("API-03", "not seen")
             .refusedBy("FAIR-01", "a waiter is not shown in the queue")
@@ -185,134 +185,118 @@ final class LockMutants {
         && timeout.compareTo(Duration.ofSeconds(1)) < 0;
   }
 
-  private static final class FirstAttemptWaits extends ForwardingLock {
-    private final AtomicBoolean waited;
-
-    FirstAttemptWaits(DistributedLock right, AtomicBoolean waited) {
-      super(right);
-      this.waited = waited;
-    }
-
-    @Override
-    public Optional<Lease> tryAcquire() {
-      Optional<Lease> acquired = super.tryAcquire();
-      if (acquired.isPresent() || waited.getAndSet(true)) {
-        return acquired;
+  private static DistributedLock firstAttemptWaits(DistributedLock right, AtomicBoolean waited) {
+    return new ForwardingLock(right) {
+      @Override
+      public Optional<Lease> tryAcquire() {
+        Optional<Lease> acquired = super.tryAcquire();
+        if (acquired.isPresent() || waited.getAndSet(true)) {
+          return acquired;
+        }
+        try {
+          return tryAcquire(Duration.ofSeconds(40));
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+          return Optional.empty();
+        }
       }
-      try {
-        return tryAcquire(Duration.ofSeconds(40));
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        return Optional.empty();
-      }
-    }
+    };
   }
 
   @SuppressWarnings("ThreadLocalUsage")
-  private static final class ReentrantByThread extends ForwardingLock {
-    private final Map<Thread, Lease> held = new ConcurrentHashMap<>();
+  private static DistributedLock reentrantByThread(DistributedLock right) {
+    return new ForwardingLock(right) {
+      private final Map<Thread, Lease> held = new ConcurrentHashMap<>();
 
-    ReentrantByThread(DistributedLock right) {
-      super(right);
-    }
-
-    @Override
-    protected Lease altered(Lease lease) {
-      held.put(Thread.currentThread(), lease);
-      return lease;
-    }
-
-    @Override
-    public Lease acquire() throws InterruptedException {
-      Lease mine = held.get(Thread.currentThread());
-      return mine != null && mine.isHeld() ? mine : super.acquire();
-    }
-  }
-
-  private static final class InterruptSwallowed extends ForwardingLock {
-    InterruptSwallowed(DistributedLock right) {
-      super(right);
-    }
-
-    @Override
-    public Lease acquire() throws InterruptedException {
-      // not forever, so that the kit's threads end
-      for (int i = 0; i < 2; i++) {
-        try {
-          return super.acquire();
-        } catch (InterruptedException e) {
-          // the wait continues
-        }
+      @Override
+      protected Lease altered(Lease lease) {
+        held.put(Thread.currentThread(), lease);
+        return lease;
       }
-      return super.acquire();
-    }
-  }
 
-  private static final class Sixteen extends ForwardingLock {
-    private final AtomicInteger waiting;
-
-    Sixteen(DistributedLock right, AtomicInteger waiting) {
-      super(right);
-      this.waiting = waiting;
-    }
-
-    @Override
-    public CompletableFuture<Lease> acquireAsync() {
-      if (waiting.incrementAndGet() > 16) {
-        waiting.decrementAndGet();
-        return new CompletableFuture<>();
+      @Override
+      public Lease acquire() throws InterruptedException {
+        Lease mine = held.get(Thread.currentThread());
+        return mine != null && mine.isHeld() ? mine : super.acquire();
       }
-      CompletableFuture<Lease> future = super.acquireAsync();
-      var unused = future.whenComplete((lease, failure) -> waiting.decrementAndGet());
-      return future;
-    }
+    };
   }
 
-  private static final class InspectionFromMemory extends ForwardingClient {
-    private final Map<String, Lease> held = new ConcurrentHashMap<>();
-
-    InspectionFromMemory(LockClient right) {
-      super(right);
-    }
-
-    @Override
-    protected DistributedLock altered(DistributedLock lock) {
-      return new ForwardingLock(lock) {
-        @Override
-        protected Lease altered(Lease lease) {
-          held.put(lease.name(), lease);
-          return lease;
+  private static DistributedLock interruptSwallowed(DistributedLock right) {
+    return new ForwardingLock(right) {
+      @Override
+      public Lease acquire() throws InterruptedException {
+        // not forever, so that the kit's threads end
+        for (int i = 0; i < 2; i++) {
+          try {
+            return super.acquire();
+          } catch (InterruptedException e) {
+            // the wait continues
+          }
         }
-      };
-    }
+        return super.acquire();
+      }
+    };
+  }
 
-    @Override
-    public LockAdmin admin() {
-      LockAdmin right = super.admin();
-      return new LockAdmin() {
-        @Override
-        public LockState inspect(String name) {
-          LockState state = right.inspect(name);
-          Lease own = held.get(name);
-          return own != null && own.isHeld() ? state : LockStates.free(name);
+  private static DistributedLock sixteen(DistributedLock right, AtomicInteger waiting) {
+    return new ForwardingLock(right) {
+      @Override
+      public CompletableFuture<Lease> acquireAsync() {
+        if (waiting.incrementAndGet() > 16) {
+          waiting.decrementAndGet();
+          return new CompletableFuture<>();
         }
+        CompletableFuture<Lease> future = super.acquireAsync();
+        var unused = future.whenComplete((lease, failure) -> waiting.decrementAndGet());
+        return future;
+      }
+    };
+  }
 
-        @Override
-        public Stream<LockState> list(String prefix) {
-          return right.list(prefix);
-        }
+  private static LockClient inspectionFromMemory(LockClient right) {
+    return new ForwardingClient(right) {
+      private final Map<String, Lease> held = new ConcurrentHashMap<>();
 
-        @Override
-        public boolean forceRelease(String name) {
-          return right.forceRelease(name);
-        }
+      @Override
+      protected DistributedLock altered(DistributedLock lock) {
+        return new ForwardingLock(lock) {
+          @Override
+          protected Lease altered(Lease lease) {
+            held.put(lease.name(), lease);
+            return lease;
+          }
+        };
+      }
 
-        @Override
-        public boolean revoke(String name) {
-          return right.revoke(name);
-        }
-      };
-    }
+      @Override
+      public LockAdmin admin() {
+        LockAdmin right = super.admin();
+        return new LockAdmin() {
+          @Override
+          public LockState inspect(String name) {
+            LockState state = right.inspect(name);
+            Lease own = held.get(name);
+            return own != null && own.isHeld() ? state : LockStates.free(name);
+          }
+
+          @Override
+          public Stream<LockState> list(String prefix) {
+            return right.list(prefix);
+          }
+
+          @Override
+          public boolean forceRelease(String name) {
+            return right.forceRelease(name);
+          }
+
+          @Override
+          public boolean revoke(String name) {
+            return right.revoke(name);
+          }
+        };
+      }
+    };
   }
 
   private static final class ClosesNothing extends MemoryMutant {

@@ -79,23 +79,17 @@ final class ProviderMutants {
       public Place join(Claim claim, Deadline deadline) throws InterruptedException {
         Place right = super.join(claim, deadline);
         TimeSource time = TimeSource.system();
-        return new Place() {
-          @Override
-          public Attempt await(Deadline until) throws InterruptedException {
-            while (true) {
-              Attempt attempt = right.await(Deadline.at(time, time.nanoTime()));
-              if (attempt instanceof Attempt.Granted || until.hasPassed()) {
-                return attempt;
+        return AlteredClaims.altered(
+            right,
+            until -> {
+              while (true) {
+                Attempt attempt = right.await(Deadline.at(time, time.nanoTime()));
+                if (attempt instanceof Attempt.Granted || until.hasPassed()) {
+                  return attempt;
+                }
+                Thread.onSpinWait();
               }
-              Thread.onSpinWait();
-            }
-          }
-
-          @Override
-          public void close() {
-            right.close();
-          }
-        };
+            });
       }
     }
   }

@@ -1,24 +1,17 @@
 package dev.interlock.tck.specimen;
 
 import dev.interlock.Lease;
-import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
-import dev.interlock.LockEvent;
 import dev.interlock.MultiLease;
 import dev.interlock.MultiLock;
-import dev.interlock.Registration;
 import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /** Sets of names that are naively made of single locks. */
 final class SetMutants {
@@ -74,16 +67,7 @@ final class SetMutants {
 
     @Override
     public Optional<MultiLease> tryAcquire() {
-      List<Lease> leases = new ArrayList<>();
-      for (String name : names) {
-        Optional<Lease> acquired = client.lock(name).tryAcquire();
-        if (acquired.isEmpty()) {
-          leases.forEach(Lease::release);
-          return Optional.empty();
-        }
-        leases.add(acquired.get());
-      }
-      return Optional.of(new Bundle(leases));
+      return right.tryAcquire();
     }
 
     @Override
@@ -107,10 +91,12 @@ final class SetMutants {
     }
   }
 
-  private static final class Bundle implements MultiLease {
+  /** Several leases, of which the first one answers for all. */
+  private static final class Bundle extends ForwardingLease implements MultiLease {
     private final List<Lease> leases;
 
     Bundle(List<Lease> leases) {
+      super(leases.get(0));
       this.leases = leases;
     }
 
@@ -130,31 +116,8 @@ final class SetMutants {
     }
 
     @Override
-    public long fencingToken() {
-      return leases.get(0).fencingToken();
-    }
-
-    @Override
     public boolean isHeld() {
       return leases.stream().anyMatch(Lease::isHeld);
-    }
-
-    @Override
-    public Duration remainingValidity() {
-      return leases.stream()
-          .map(Lease::remainingValidity)
-          .max(Comparator.naturalOrder())
-          .orElse(Duration.ZERO);
-    }
-
-    @Override
-    public Duration effectiveTtl() {
-      return leases.get(0).effectiveTtl();
-    }
-
-    @Override
-    public void ensureHeld() {
-      leases.forEach(Lease::ensureHeld);
     }
 
     @Override
@@ -171,35 +134,8 @@ final class SetMutants {
     }
 
     @Override
-    public CompletableFuture<@Nullable Void> renewAsync() {
-      return CompletableFuture.allOf(
-          leases.stream().map(Lease::renewAsync).toArray(CompletableFuture[]::new));
-    }
-
-    @Override
-    public CompletableFuture<ReleaseOutcome> releaseAsync() {
-      return CompletableFuture.completedFuture(release());
-    }
-
-    @Override
     public void close() {
       release();
-    }
-
-    @Override
-    public <T> T callWhileHeld(Callable<T> work) throws Exception {
-      return leases.get(0).callWhileHeld(work);
-    }
-
-    @Override
-    public CompletableFuture<LeaseLostException> onLoss() {
-      return leases.get(0).onLoss();
-    }
-
-    @Override
-    public Registration onEvent(Consumer<? super LockEvent> listener) {
-      List<Registration> all = leases.stream().map(lease -> lease.onEvent(listener)).toList();
-      return () -> all.forEach(Registration::close);
     }
   }
 }

@@ -7,6 +7,7 @@ import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.LockStates;
 import dev.interlock.spi.QueueingBackend;
@@ -31,14 +32,14 @@ final class ShareMutants {
     return List.of(
         Specimen.mutant("readers beside a writer")
             .fault("Readers and writers of a name have different keys.")
-            .harness(() -> MemoryMutant.ofBackend(ReadersApart::new))
+            .harness(() -> MemoryMutant.ofBackend(ShareMutants::readersApart))
             .onlyRules("it breaks nearly every rule about both sides", "RW-01", "RW-02")
             .refusedBy("RW-01", "a writer was granted beside a reader")
             .refusedBy("RW-02", "a waiter is not shown in the queue")
             .build(),
         Specimen.mutant("one permit too many")
             .fault("The store grants while less than the limit is held.")
-            .harness(() -> MemoryMutant.ofBackend(OneTooMany::new))
+            .harness(() -> MemoryMutant.ofBackend(ShareMutants::oneTooMany))
             .onlyRules("it breaks nearly every rule about permits", "SEM-01")
             .refusedBy("SEM-01", "more permits were granted than there are")
             .build(),
@@ -48,7 +49,7 @@ final class ShareMutants {
                 () -> {
                   Set<String> renewed = ConcurrentHashMap.newKeySet();
                   return MemoryMutant.ofSilentBackend(
-                      right -> new WithoutQueue(new WeightForgotten(right, renewed)));
+                      right -> new WithoutQueue(weightForgotten(right, renewed)));
                 })
             .onlyRules(
                 "others find it when a permit that was given back gets in their way", "SEM-01")
@@ -56,12 +57,12 @@ final class ShareMutants {
             .build(),
         Specimen.mutant("weight shown as one")
             .fault("Every holder is shown with one permit.")
-            .harness(() -> MemoryMutant.ofBackend(WeightShownAsOne::new))
+            .harness(() -> MemoryMutant.ofBackend(ShareMutants::weightShownAsOne))
             .refusedBy("SEM-06", "the number of permits shown of each holder")
             .build(),
         Specimen.mutant("permits that do not come back")
             .fault("Permits come back only if they are released in time.")
-            .harness(() -> MemoryMutant.ofBackend(PermitsKept::new))
+            .harness(() -> MemoryMutant.ofBackend(ShareMutants::permitsKept))
             .refusedBy("SEM-03", "one of two holds did not end at its own TTL")
             .refusedBy("SEM-04", "a hold did not expire")
             .refusedBy("SEM-06", "no waiter acquired the lock after the revoked lease had ended")
@@ -92,7 +93,7 @@ final class ShareMutants {
             .build(),
         Specimen.mutant("an attempt that overtakes")
             .fault("An attempt that does not wait checks the holders only, not the queue.")
-            .harness(() -> MemoryMutant.ofBackend(Overtaking::new))
+            .harness(() -> MemoryMutant.ofBackend(ShareMutants::overtaking))
             .onlyRules("it overtakes by breaking the queue", "RW-02", "SEM-02")
             .refusedBy("RW-02", "a small request overtook one for the whole")
             .refusedBy("SEM-02", "a small request overtook one for the whole")
@@ -117,7 +118,7 @@ final class ShareMutants {
             .build(),
         Specimen.mutant("weight forgotten for the minimum hold")
             .fault("A deferred release keeps one of several permits.")
-            .harness(() -> MemoryMutant.ofBackend(DeferredWeightOne::new))
+            .harness(() -> MemoryMutant.ofBackend(ShareMutants::deferredWeightOne))
             .refusedBy("SEM-01", "given back before its minimum hold was over")
             .build(),
         Specimen.mutant("a disagreement that is granted")
@@ -125,21 +126,21 @@ final class ShareMutants {
             .harness(
                 () -> {
                   Map<String, Set<String>> keys = new ConcurrentHashMap<>();
-                  return MemoryMutant.ofBackend(right -> new KeyPerShare(right, keys));
+                  return MemoryMutant.ofBackend(right -> keyPerShare(right, keys));
                 })
             .refusedBy("RW-09", "a name was acquired in two ways")
             .refusedBy("SEM-07", "a name was acquired in two ways")
             .build(),
         Specimen.mutant("a release that frees the whole name")
             .fault("The release of a reader or permit deletes the key with all holders.")
-            .harness(() -> MemoryMutant.ofSilentBackend(ReleaseOfAll::new))
+            .harness(() -> MemoryMutant.ofSilentBackend(ShareMutants::releaseOfAll))
             .onlyRules("it breaks most rules about several holders", "RW-04", "SEM-04")
             .refusedBy("RW-04", "a release ended the hold of another")
             .refusedBy("SEM-04", "a release ended the hold of another")
             .build(),
         Specimen.mutant("a shared renewal whose answer is not read")
             .fault("The store's answers to renewals of readers and permits are ignored.")
-            .harness(() -> MemoryMutant.ofSilentBackend(AnswerNotRead::new))
+            .harness(() -> MemoryMutant.ofSilentBackend(ShareMutants::answerNotRead))
             .exceptRules("the random faults may end before a loss goes unnoticed", "FAULT-01")
             .refusedBy("RW-06", "the loss of one of several holders was not signalled")
             .refusedBy("SEM-06", "the loss of one of several holders was not signalled")
@@ -148,7 +149,7 @@ final class ShareMutants {
             .build(),
         Specimen.mutant("inspection of one holder")
             .fault("Only the first of several holders is shown.")
-            .harness(() -> MemoryMutant.ofBackend(FirstShown::new))
+            .harness(() -> MemoryMutant.ofBackend(ShareMutants::firstShown))
             .refusedBy("RW-03", "the store ended a hold that was valid")
             .refusedBy("RW-08", "the holders shown")
             .refusedBy("SEM-03", "the store ended a hold that was valid")
@@ -159,7 +160,7 @@ final class ShareMutants {
             .harness(
                 () -> {
                   Map<String, ConcurrentLinkedQueue<Claim>> granted = new ConcurrentHashMap<>();
-                  return MemoryMutant.ofBackend(right -> new FirstForced(right, granted));
+                  return MemoryMutant.ofBackend(right -> firstForced(right, granted));
                 })
             .onlyRules("it frees nothing where the holder is not known", "RW-08", "SEM-06")
             .refusedBy("RW-08", "not free after the forced release")
@@ -200,118 +201,94 @@ final class ShareMutants {
     return Deadline.in(TimeSource.system(), Duration.ofSeconds(1));
   }
 
-  private static final class ReadersApart extends AlteredClaims {
-    ReadersApart(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    String nameFor(Claim claim) {
-      return isReader(claim) ? claim.name() + ":readers" : claim.name();
-    }
+  private static LockBackend readersApart(QueueingBackend right) {
+    return new AlteredClaims(right) {
+      @Override
+      String nameFor(Claim claim) {
+        return isReader(claim) ? claim.name() + ":readers" : claim.name();
+      }
+    };
   }
 
-  private static final class OneTooMany extends AlteredClaims {
-    OneTooMany(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    Share sent(Share share) {
-      return share.kind() == LockKind.SEMAPHORE
-          ? Share.ofSemaphore(share.weight(), share.capacity() + 1)
-          : share;
-    }
+  private static LockBackend oneTooMany(QueueingBackend right) {
+    return new AlteredClaims(right) {
+      @Override
+      Share sent(Share share) {
+        return share.kind() == LockKind.SEMAPHORE
+            ? Share.ofSemaphore(share.weight(), share.capacity() + 1)
+            : share;
+      }
+    };
   }
 
   /** Replaces what a renewal finds by one permit. */
-  private static final class WeightForgotten extends AlteredClaims {
-    /** The identities of the holds that were renewed; shared by all clients. */
-    private final Set<String> renewed;
-
-    WeightForgotten(QueueingBackend right, Set<String> renewed) {
-      super(right);
-      this.renewed = renewed;
-    }
-
-    private static boolean isForgettable(Claim claim) {
-      return claim.share().kind() == LockKind.SEMAPHORE && claim.share().weight() > 1;
-    }
-
-    @Override
-    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
-      Claim claim = grant.claim();
-      if (!isForgettable(claim) || renewed.contains(claim.id())) {
-        return super.renew(grant, deadline);
+  private static LockBackend weightForgotten(QueueingBackend right, Set<String> renewed) {
+    return new AlteredClaims(right) {
+      private static boolean isForgettable(Claim claim) {
+        return claim.share().kind() == LockKind.SEMAPHORE && claim.share().weight() > 1;
       }
-      if (!super.release(claim, deadline)) {
-        return new Renewal.Lost(LossReason.TAKEN, "the store no longer has it");
+
+      @Override
+      public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+        Claim claim = grant.claim();
+        if (!isForgettable(claim) || renewed.contains(claim.id())) {
+          return super.renew(grant, deadline);
+        }
+        if (!super.release(claim, deadline)) {
+          return new Renewal.Lost(LossReason.TAKEN, "the store no longer has it");
+        }
+        renewed.add(claim.id());
+        Share share = Share.ofSemaphore(1, claim.share().capacity());
+        Claim one = altered(claim, claim.name(), claim.ttl(), claim.label(), share);
+        Attempt unused = tryAcquire(one, deadline);
+        return new Renewal.Confirmed();
       }
-      renewed.add(claim.id());
-      Claim one =
-          new Claim(
-              claim.name(),
-              claim.id(),
-              claim.ttl(),
-              claim.autoRenew(),
-              claim.label(),
-              claim.issuedAt(),
-              Share.ofSemaphore(1, claim.share().capacity()),
-              claim.reservation());
-      Attempt unused = tryAcquire(one, deadline);
-      return new Renewal.Confirmed();
-    }
+    };
   }
 
-  private static final class WeightShownAsOne extends ForwardingQueue {
-    WeightShownAsOne(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    public LockState inspect(String name, Deadline deadline) throws InterruptedException {
-      LockState state = super.inspect(name, deadline);
-      if (!state.kind().equals(Optional.of(LockKind.SEMAPHORE))) {
-        return state;
+  private static LockBackend weightShownAsOne(QueueingBackend right) {
+    return new ForwardingQueue(right) {
+      @Override
+      public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+        LockState state = super.inspect(name, deadline);
+        if (!state.kind().equals(Optional.of(LockKind.SEMAPHORE))) {
+          return state;
+        }
+        return AlteredClaims.altered(
+            state,
+            name,
+            state.holders().stream()
+                .map(
+                    holder ->
+                        LockStates.holder(
+                            LockKind.SEMAPHORE,
+                            1,
+                            holder.label().orElse(null),
+                            holder.fencingToken().getAsLong(),
+                            holder.remaining().orElse(null),
+                            holder.heldSince().orElse(null)))
+                .toList());
       }
-      return LockStates.held(
-          name,
-          LockKind.SEMAPHORE,
-          state.limit().orElseThrow(),
-          state.holders().stream()
-              .map(
-                  holder ->
-                      LockStates.holder(
-                          LockKind.SEMAPHORE,
-                          1,
-                          holder.label().orElse(null),
-                          holder.fencingToken().getAsLong(),
-                          holder.remaining().orElse(null),
-                          holder.heldSince().orElse(null)))
-              .toList(),
-          state.waiters());
-    }
+    };
   }
 
-  private static final class PermitsKept extends AlteredClaims {
-    PermitsKept(QueueingBackend right) {
-      super(right);
-    }
+  private static LockBackend permitsKept(QueueingBackend right) {
+    return new AlteredClaims(right) {
+      @Override
+      Duration ttlFor(Claim claim) {
+        return claim.share().kind() == LockKind.SEMAPHORE ? Duration.ofDays(1) : claim.ttl();
+      }
 
-    @Override
-    Duration ttlFor(Claim claim) {
-      return claim.share().kind() == LockKind.SEMAPHORE ? Duration.ofDays(1) : claim.ttl();
-    }
-
-    /** Clients also release what has expired by their own clocks. */
-    @Override
-    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-      boolean isLate =
-          claim.share().kind() == LockKind.SEMAPHORE
-              && !claim.autoRenew()
-              && System.nanoTime() - claim.issuedAt() - claim.ttl().toNanos() > 0;
-      return !isLate && super.release(claim, deadline);
-    }
+      /** Clients also release what has expired by their own clocks. */
+      @Override
+      public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+        boolean isLate =
+            claim.share().kind() == LockKind.SEMAPHORE
+                && !claim.autoRenew()
+                && System.nanoTime() - claim.issuedAt() - claim.ttl().toNanos() > 0;
+        return !isLate && super.release(claim, deadline);
+      }
+    };
   }
 
   /** Keeps the permits of ended holders on the store, where it shows them no more. */
@@ -415,65 +392,44 @@ final class ShareMutants {
           state.holders().stream()
               .filter(holder -> !of(name).isDead(holder.fencingToken().orElse(0)))
               .toList();
-      return alive.size() == state.holders().size()
-          ? state
-          : LockStates.held(
-              name,
-              state.kind().orElseThrow(),
-              state.limit().orElse(Share.UNLIMITED),
-              alive,
-              state.waiters());
+      return state.isHeld() ? altered(state, name, alive) : state;
     }
   }
 
   /** Grants claims that the queue keeps waiting, under another name. */
-  private static final class Overtaking extends ForwardingQueue {
-    private final Map<String, Claim> overtaken = new ConcurrentHashMap<>();
+  private static LockBackend overtaking(QueueingBackend right) {
+    return new ForwardingQueue(right) {
+      private final Map<String, Claim> overtaken = new ConcurrentHashMap<>();
 
-    Overtaking(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-      Attempt attempt = super.tryAcquire(claim, deadline);
-      if (attempt instanceof Attempt.Granted || claim.share().isWhole()) {
-        return attempt;
+      @Override
+      public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+        Attempt attempt = super.tryAcquire(claim, deadline);
+        if (attempt instanceof Attempt.Granted || claim.share().isWhole()) {
+          return attempt;
+        }
+        LockState state = inspect(claim.name(), deadline);
+        long heldWeight =
+            state.holders().stream().mapToLong(holder -> holder.permits().orElse(0)).sum();
+        if (heldWeight + claim.share().weight() > claim.share().capacity()) {
+          return attempt;
+        }
+        Claim aside =
+            AlteredClaims.altered(
+                claim, claim.name() + ":aside", claim.ttl(), claim.label(), claim.share());
+        overtaken.put(claim.id(), aside);
+        return super.tryAcquire(aside, deadline) instanceof Attempt.Granted granted
+            ? new Attempt.Granted(
+                Grant.forTtl(claim, granted.grant().token())
+                    .validUntil(granted.grant().validUntil()))
+            : attempt;
       }
-      LockState state = inspect(claim.name(), deadline);
-      long heldWeight =
-          state.holders().stream().mapToLong(holder -> holder.permits().orElse(0)).sum();
-      if (heldWeight + claim.share().weight() > claim.share().capacity()) {
-        return attempt;
-      }
-      Claim aside =
-          new Claim(
-              claim.name() + ":aside",
-              claim.id(),
-              claim.ttl(),
-              claim.autoRenew(),
-              claim.label(),
-              claim.issuedAt(),
-              claim.share(),
-              claim.reservation());
-      overtaken.put(claim.id(), aside);
-      return super.tryAcquire(aside, deadline) instanceof Attempt.Granted granted
-          ? new Attempt.Granted(
-              new Grant(
-                  claim,
-                  granted.grant().token(),
-                  granted.grant().validUntil(),
-                  granted.grant().effectiveTtl(),
-                  granted.grant().validityPerConfirmation(),
-                  true))
-          : attempt;
-    }
 
-    @Override
-    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-      Claim aside = overtaken.remove(claim.id());
-      return super.release(aside == null ? claim : aside, deadline);
-    }
+      @Override
+      public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+        Claim aside = overtaken.remove(claim.id());
+        return super.release(aside == null ? claim : aside, deadline);
+      }
+    };
   }
 
   private static final class OneTtl extends AlteredClaims {
@@ -548,181 +504,151 @@ final class ShareMutants {
     }
   }
 
-  private static final class DeferredWeightOne extends ForwardingQueue {
-    DeferredWeightOne(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
-        throws InterruptedException {
-      Share share = claim.share();
-      if (share.kind() != LockKind.SEMAPHORE) {
-        return super.releaseAfter(claim, delay, deadline);
-      }
-      Claim one =
-          new Claim(
-              claim.name(),
-              claim.deferredId(),
-              delay,
-              false,
-              claim.label(),
-              System.nanoTime(),
-              Share.ofSemaphore(1, share.capacity()),
-              claim.reservation());
-      return release(claim, deadline) && tryAcquire(one, deadline) instanceof Attempt.Granted;
-    }
-  }
-
-  private static final class KeyPerShare extends AlteredClaims {
-    private final Map<String, Set<String>> keys;
-
-    KeyPerShare(QueueingBackend right, Map<String, Set<String>> keys) {
-      super(right);
-      this.keys = keys;
-    }
-
-    private Set<String> of(String name) {
-      return keys.computeIfAbsent(name, unused -> new ConcurrentSkipListSet<>(Set.of(name)));
-    }
-
-    @Override
-    String nameFor(Claim claim) {
-      Share share = claim.share();
-      if (share.isExclusive()) {
-        return claim.name();
-      }
-      String key = claim.name() + ":" + share.kind() + share.capacity();
-      of(claim.name()).add(key);
-      return key;
-    }
-
-    @Override
-    public LockState inspect(String name, Deadline deadline) throws InterruptedException {
-      for (String key : of(name)) {
-        LockState state = super.inspect(key, deadline);
-        if (state.isHeld()) {
-          return renamed(state, name);
+  private static LockBackend deferredWeightOne(QueueingBackend right) {
+    return new ForwardingQueue(right) {
+      @Override
+      public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+          throws InterruptedException {
+        Share share = claim.share();
+        if (share.kind() != LockKind.SEMAPHORE) {
+          return super.releaseAfter(claim, delay, deadline);
         }
+        Claim one =
+            new Claim(
+                claim.name(),
+                claim.deferredId(),
+                delay,
+                false,
+                claim.label(),
+                System.nanoTime(),
+                Share.ofSemaphore(1, share.capacity()),
+                claim.reservation());
+        return release(claim, deadline) && tryAcquire(one, deadline) instanceof Attempt.Granted;
       }
-      return LockStates.free(name);
-    }
-
-    private static LockState renamed(LockState state, String name) {
-      LockKind kind = state.kind().orElseThrow();
-      return LockStates.held(
-          name, kind, state.limit().orElse(Share.UNLIMITED), state.holders(), state.waiters());
-    }
-
-    @Override
-    public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
-        throws InterruptedException {
-      LockPage page = super.list(prefix, cursor, limit, deadline);
-      return new LockPage(
-          page.locks().stream()
-              .map(
-                  state ->
-                      keys.entrySet().stream()
-                          .filter(entry -> entry.getValue().contains(state.name()))
-                          .findFirst()
-                          .map(entry -> renamed(state, entry.getKey()))
-                          .orElse(state))
-              .toList(),
-          page.next());
-    }
-
-    @Override
-    public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
-      boolean released = false;
-      for (String key : of(name)) {
-        released |= super.forceRelease(key, deadline);
-      }
-      return released;
-    }
-
-    @Override
-    public boolean revoke(String name, Deadline deadline) throws InterruptedException {
-      boolean released = false;
-      for (String key : of(name)) {
-        released |= super.revoke(key, deadline);
-      }
-      return released;
-    }
+    };
   }
 
-  private static final class ReleaseOfAll extends ForwardingQueue {
-    ReleaseOfAll(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-      boolean released = super.release(claim, deadline);
-      if (released && !claim.share().isWhole()) {
-        boolean unused = forceRelease(claim.name(), deadline);
+  private static LockBackend keyPerShare(QueueingBackend right, Map<String, Set<String>> keys) {
+    return new AlteredClaims(right) {
+      private Set<String> of(String name) {
+        return keys.computeIfAbsent(name, unused -> new ConcurrentSkipListSet<>(Set.of(name)));
       }
-      return released;
-    }
-  }
 
-  private static final class AnswerNotRead extends ForwardingQueue {
-    AnswerNotRead(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
-      long now = System.nanoTime();
-      Renewal renewal = super.renew(grant, deadline);
-      return grant.claim().share().isWhole()
-          ? renewal
-          : new Renewal.Renewed(now + grant.effectiveTtl().toNanos());
-    }
-  }
-
-  private static final class FirstShown extends ForwardingQueue {
-    FirstShown(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    public LockState inspect(String name, Deadline deadline) throws InterruptedException {
-      LockState state = super.inspect(name, deadline);
-      if (state.holders().size() < 2) {
-        return state;
+      @Override
+      String nameFor(Claim claim) {
+        Share share = claim.share();
+        if (share.isExclusive()) {
+          return claim.name();
+        }
+        String key = claim.name() + ":" + share.kind() + share.capacity();
+        of(claim.name()).add(key);
+        return key;
       }
-      LockKind kind = state.kind().orElseThrow();
-      return LockStates.held(
-          name,
-          kind,
-          state.limit().orElse(Share.UNLIMITED),
-          state.holders().subList(0, 1),
-          state.waiters());
-    }
+
+      @Override
+      public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+        for (String key : of(name)) {
+          LockState state = super.inspect(key, deadline);
+          if (state.isHeld()) {
+            return altered(state, name, state.holders());
+          }
+        }
+        return LockStates.free(name);
+      }
+
+      @Override
+      public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
+          throws InterruptedException {
+        LockPage page = super.list(prefix, cursor, limit, deadline);
+        return new LockPage(
+            page.locks().stream()
+                .map(
+                    state ->
+                        keys.entrySet().stream()
+                            .filter(entry -> entry.getValue().contains(state.name()))
+                            .findFirst()
+                            .map(entry -> altered(state, entry.getKey(), state.holders()))
+                            .orElse(state))
+                .toList(),
+            page.next());
+      }
+
+      @Override
+      public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
+        boolean released = false;
+        for (String key : of(name)) {
+          released |= super.forceRelease(key, deadline);
+        }
+        return released;
+      }
+
+      @Override
+      public boolean revoke(String name, Deadline deadline) throws InterruptedException {
+        boolean released = false;
+        for (String key : of(name)) {
+          released |= super.revoke(key, deadline);
+        }
+        return released;
+      }
+    };
   }
 
-  private static final class FirstForced extends AlteredClaims {
-    private final Map<String, ConcurrentLinkedQueue<Claim>> granted;
+  private static LockBackend releaseOfAll(QueueingBackend right) {
+    return new ForwardingQueue(right) {
+      @Override
+      public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+        boolean released = super.release(claim, deadline);
+        if (released && !claim.share().isWhole()) {
+          boolean unused = forceRelease(claim.name(), deadline);
+        }
+        return released;
+      }
+    };
+  }
 
-    FirstForced(QueueingBackend right, Map<String, ConcurrentLinkedQueue<Claim>> granted) {
-      super(right);
-      this.granted = granted;
-    }
+  private static LockBackend answerNotRead(QueueingBackend right) {
+    return new ForwardingQueue(right) {
+      @Override
+      public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+        long now = System.nanoTime();
+        Renewal renewal = super.renew(grant, deadline);
+        return grant.claim().share().isWhole()
+            ? renewal
+            : new Renewal.Renewed(now + grant.effectiveTtl().toNanos());
+      }
+    };
+  }
 
-    @Override
-    Grant received(Grant grant) {
-      granted
-          .computeIfAbsent(grant.claim().name(), name -> new ConcurrentLinkedQueue<>())
-          .add(grant.claim());
-      return grant;
-    }
+  private static LockBackend firstShown(QueueingBackend right) {
+    return new ForwardingQueue(right) {
+      @Override
+      public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+        LockState state = super.inspect(name, deadline);
+        return state.isHeld()
+            ? AlteredClaims.altered(state, name, state.holders().subList(0, 1))
+            : state;
+      }
+    };
+  }
 
-    @Override
-    public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
-      ConcurrentLinkedQueue<Claim> claims = granted.get(name);
-      Claim first = claims == null ? null : claims.poll();
-      return first != null && release(first, deadline);
-    }
+  private static LockBackend firstForced(
+      QueueingBackend right, Map<String, ConcurrentLinkedQueue<Claim>> granted) {
+    return new AlteredClaims(right) {
+      @Override
+      Grant received(Grant grant) {
+        granted
+            .computeIfAbsent(grant.claim().name(), name -> new ConcurrentLinkedQueue<>())
+            .add(grant.claim());
+        return grant;
+      }
+
+      @Override
+      public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
+        ConcurrentLinkedQueue<Claim> claims = granted.get(name);
+        Claim first = claims == null ? null : claims.poll();
+        return first != null && release(first, deadline);
+      }
+    };
   }
 
   private static final class SharedToken extends AlteredClaims {
@@ -759,13 +685,7 @@ final class ShareMutants {
         return grant;
       }
       long token = tokens.received.computeIfAbsent(claim.name(), name -> grant.token());
-      return new Grant(
-          claim,
-          token,
-          grant.validUntil(),
-          grant.effectiveTtl(),
-          grant.validityPerConfirmation(),
-          true);
+      return withToken(grant, token);
     }
   }
 }

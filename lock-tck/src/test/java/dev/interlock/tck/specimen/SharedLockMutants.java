@@ -16,7 +16,6 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Clients that share names wrongly. */
@@ -27,7 +26,7 @@ final class SharedLockMutants {
     return List.of(
         Specimen.mutant("a permit released twice frees two")
             .fault("A repeated release returns another permit that the client holds.")
-            .harness(() -> MemoryMutant.ofClient(ReleasingTwice::new))
+            .harness(() -> MemoryMutant.ofClient(SharedLockMutants::releasingTwice))
             .refusedBy("SEM-04", "a release ended the hold of another")
             .build(),
         Specimen.mutant("permits not counted")
@@ -44,7 +43,7 @@ final class SharedLockMutants {
 
                               @Override
                               protected DistributedSemaphore altered(DistributedSemaphore right) {
-                                return new AnyNumber(right);
+                                return anyNumber(right);
                               }
                             }))
             .refusedBy("SEM-08", "an impossible number of permits was accepted")
@@ -126,25 +125,23 @@ final class SharedLockMutants {
     }
   }
 
-  private static final class ReleasingTwice extends ForwardingClient {
-    private final Map<String, Queue<Lease>> permits = new ConcurrentHashMap<>();
+  private static LockClient releasingTwice(LockClient right) {
+    return new ForwardingClient(right) {
+      private final Map<String, Queue<Lease>> permits = new ConcurrentHashMap<>();
 
-    ReleasingTwice(LockClient right) {
-      super(right);
-    }
-
-    @Override
-    protected DistributedSemaphore altered(DistributedSemaphore right) {
-      Queue<Lease> leases =
-          permits.computeIfAbsent(right.name(), unused -> new ConcurrentLinkedQueue<>());
-      return new ForwardingSemaphore(right) {
-        @Override
-        Lease altered(Lease lease) {
-          leases.add(lease);
-          return new ReleasedTwice(lease, leases);
-        }
-      };
-    }
+      @Override
+      protected DistributedSemaphore altered(DistributedSemaphore right) {
+        Queue<Lease> leases =
+            permits.computeIfAbsent(right.name(), unused -> new ConcurrentLinkedQueue<>());
+        return new ForwardingSemaphore(right) {
+          @Override
+          Lease altered(Lease lease) {
+            leases.add(lease);
+            return new ReleasedTwice(lease, leases);
+          }
+        };
+      }
+    };
   }
 
   private static final class ReleasedTwice extends ForwardingLease {
@@ -172,15 +169,13 @@ final class SharedLockMutants {
     }
   }
 
-  private static final class AnyNumber extends ForwardingSemaphore {
-    AnyNumber(DistributedSemaphore right) {
-      super(right);
-    }
-
-    @Override
-    public Acquirable<Lease> permits(int permits) {
-      return super.permits(Math.min(Math.max(1, permits), limit()));
-    }
+  private static DistributedSemaphore anyNumber(DistributedSemaphore right) {
+    return new ForwardingSemaphore(right) {
+      @Override
+      public Acquirable<Lease> permits(int permits) {
+        return super.permits(Math.min(Math.max(1, permits), limit()));
+      }
+    };
   }
 
   private record Upgrading(DistributedReadWriteLock right) implements DistributedReadWriteLock {
@@ -199,52 +194,23 @@ final class SharedLockMutants {
       return new ForwardingLock(right.writeLock()) {
         @Override
         public LeasedLock asLock() {
-          return new UpgradingView(super.asLock());
+          return upgradingView(super.asLock());
         }
       };
     }
   }
 
   /** A view that lets a thread change sides if it already reads. */
-  private static final class UpgradingView extends ForwardingView {
-    UpgradingView(LeasedLock right) {
-      super(right);
-    }
-
-    @Override
-    public void lock() {
-      try {
-        super.lock();
-      } catch (IllegalStateException e) {
-        // lets the thread change sides
+  private static LeasedLock upgradingView(LeasedLock right) {
+    return new ForwardingView(right) {
+      @Override
+      public void lock() {
+        try {
+          super.lock();
+        } catch (IllegalStateException e) {
+          // lets the thread change sides
+        }
       }
-    }
-
-    @Override
-    public void lockInterruptibly() throws InterruptedException {
-      try {
-        super.lockInterruptibly();
-      } catch (IllegalStateException e) {
-        // lets the thread change sides
-      }
-    }
-
-    @Override
-    public boolean tryLock() {
-      try {
-        return super.tryLock();
-      } catch (IllegalStateException e) {
-        return true;
-      }
-    }
-
-    @Override
-    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-      try {
-        return super.tryLock(time, unit);
-      } catch (IllegalStateException e) {
-        return true;
-      }
-    }
+    };
   }
 }

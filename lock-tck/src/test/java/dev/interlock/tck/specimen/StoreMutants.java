@@ -39,7 +39,7 @@ final class StoreMutants {
     return List.of(
         Specimen.mutant("expiry ignored")
             .fault("The store never expires a lease.")
-            .harness(() -> MemoryMutant.ofBackend(ExpiryIgnored::new))
+            .harness(() -> MemoryMutant.ofBackend(StoreMutants::expiryIgnored))
             .refusedBy("EXCL-01", "the lock was not acquired after leases that expired")
             .refusedBy("EXCL-03", "the lease did not expire")
             .refusedBy("WAIT-05", "did not get the lock after the TTL")
@@ -53,19 +53,19 @@ final class StoreMutants {
             .build(),
         Specimen.mutant("TTL of the client for every lock")
             .fault("The store ignores the TTL of a lock, and uses that of its client.")
-            .harness(() -> MemoryMutant.ofBackendWithOptions(TtlOfTheClient::new))
+            .harness(() -> MemoryMutant.ofBackendWithOptions(StoreMutants::ttlOfTheClient))
             .refusedBy("LEASE-01", "its client")
             .build(),
         Specimen.mutant("renewal with the TTL of the client")
             .fault("A renewal ignores the TTL of a lock, and uses that of its client.")
-            .harness(() -> MemoryMutant.ofBackendWithOptions(RenewalWithTtlOfTheClient::new))
+            .harness(
+                () -> MemoryMutant.ofBackendWithOptions(StoreMutants::renewalWithTtlOfTheClient))
             .refusedBy("LEASE-01", "its client")
             .build(),
         Specimen.mutant("TTL in 32 bits")
             .fault("The milliseconds of a TTL wrap at 2^31.")
             .harness(
-                () ->
-                    MemoryMutant.ofBackend(right -> new TtlWrapped(right, millis -> (int) millis)))
+                () -> MemoryMutant.ofBackend(right -> ttlWrapped(right, millis -> (int) millis)))
             .refusedBy("LEASE-01", "a lease with a long TTL was lost")
             .build(),
         Specimen.mutant("TTL in 32 bits without a sign")
@@ -73,7 +73,7 @@ final class StoreMutants {
             .harness(
                 () ->
                     MemoryMutant.ofBackend(
-                        right -> new TtlWrapped(right, millis -> millis & 0xFFFF_FFFFL)))
+                        right -> ttlWrapped(right, millis -> millis & 0xFFFF_FFFFL)))
             .refusedBy("LEASE-01", "the time left was shown as")
             .build(),
         Specimen.mutant("expiry pushed back by failed attempts")
@@ -81,13 +81,13 @@ final class StoreMutants {
             .harness(
                 () -> {
                   Map<String, Grant> holders = new ConcurrentHashMap<>();
-                  return MemoryMutant.ofBackend(right -> new ExpiryPushedBack(right, holders));
+                  return MemoryMutant.ofBackend(right -> expiryPushedBack(right, holders));
                 })
             .refusedBy("WAIT-05", "did not get the lock after the TTL")
             .build(),
         Specimen.mutant("check-then-set")
             .fault("The backend checks whether the lock is free, and sets it in a second step.")
-            .harness(() -> MemoryMutant.ofSilentBackend(CheckThenSet::new))
+            .harness(() -> MemoryMutant.ofSilentBackend(StoreMutants::checkThenSet))
             .exceptRules(
                 "whether other rules detect the race depends on timing",
                 "MULTI-*",
@@ -102,13 +102,13 @@ final class StoreMutants {
             .build(),
         Specimen.mutant("names case-folded")
             .fault("The store compares names without regard to case.")
-            .harness(() -> MemoryMutant.ofBackend(NamesFolded::new))
+            .harness(() -> MemoryMutant.ofBackend(StoreMutants::namesFolded))
             .refusedBy("EXCL-02", "is taken for another name")
             .refusedBy("ADMIN-04", "returned empty")
             .build(),
         Specimen.mutant("long names refused")
             .fault("A name may have no more than 255 bytes.")
-            .harness(() -> MemoryMutant.ofBackend(LongNamesRefused::new))
+            .harness(() -> MemoryMutant.ofBackend(StoreMutants::longNamesRefused))
             .refusedBy("API-03", "too long")
             .build(),
         Specimen.mutant("long labels cut")
@@ -147,7 +147,7 @@ final class StoreMutants {
         Specimen.mutant("waiter leaked after cancel")
             .fault(
                 "A waiter that gives up stays in the queue, and is granted the lock in its turn.")
-            .harness(() -> MemoryMutant.ofBackend(WaiterLeaked::new))
+            .harness(() -> MemoryMutant.ofBackend(StoreMutants::waiterLeaked))
             .exceptRules(
                 "the results depend on how many waiters FAULT-01 leaks, and on whether an interrupt"
                     + " finds the view in the queue",
@@ -164,7 +164,7 @@ final class StoreMutants {
             .build(),
         Specimen.mutant("waiter not woken")
             .fault("The first signal for a client is lost, and its waiter polls only after 15 s.")
-            .harness(() -> MemoryMutant.ofBackend(WaiterNotWoken::new))
+            .harness(() -> MemoryMutant.ofBackend(StoreMutants::waiterNotWoken))
             .onlyRules(
                 "others have limits that a slow machine stretches beyond 15 s",
                 "WAIT-03",
@@ -186,7 +186,7 @@ final class StoreMutants {
             .build(),
         Specimen.mutant("place that lasts for a TTL")
             .fault("A place in the queue ends after its waiter's TTL, although the waiter waits.")
-            .harness(() -> MemoryMutant.ofBackend(PlaceThatEnds::new))
+            .harness(() -> MemoryMutant.ofBackend(StoreMutants::placeThatEnds))
             .refusedBy("FAIR-01", "a waiter lost its place")
             .build(),
         Specimen.mutant("place that ends with the lock")
@@ -206,7 +206,7 @@ final class StoreMutants {
                 () -> {
                   Map<String, LockBackend> first = new ConcurrentHashMap<>();
                   return MemoryMutant.ofBackend(
-                      (right, time) -> new CountedFromReply(right, time, first));
+                      (right, time) -> countedFromReply(right, time, first));
                 })
             .refusedBy("EXCL-01", "two leases were valid at once")
             .refusedBy("FENCE-01", "two leases were valid at once")
@@ -215,7 +215,7 @@ final class StoreMutants {
             .build(),
         Specimen.mutant("renewal that is never sent")
             .fault("The client confirms renewals without a request to the store.")
-            .harness(() -> MemoryMutant.ofBackend(RenewalNotSent::new))
+            .harness(() -> MemoryMutant.ofBackend(StoreMutants::renewalNotSent))
             .refusedBy("LEASE-02", "another client acquired the lock of a renewed lease")
             .refusedBy("ADMIN-03", "acquired the lock while the revoked lease was still valid")
             .refusedBy("MULTI-02", "was freed while the set waited for the second")
@@ -223,7 +223,7 @@ final class StoreMutants {
             .build(),
         Specimen.mutant("renewal that takes the lock anew")
             .fault("A renewal sets the lock if it is gone, and no loss is reported.")
-            .harness(() -> MemoryMutant.ofSilentBackend(RenewalThatTakes::new))
+            .harness(() -> MemoryMutant.ofSilentBackend(StoreMutants::renewalThatTakes))
             .refusedBy("LEASE-04", "a lost lease was renewed, with the lock free")
             .refusedBy("LOSS-01", "the loss was not reported within a renewal interval")
             .refusedBy("LOSS-04", "the loss of a lease was not reported")
@@ -233,7 +233,7 @@ final class StoreMutants {
         Specimen.mutant("renewal after release")
             .fault(
                 "The last renewal of a short lease reaches the store after its release, and sets the lock.")
-            .harness(() -> MemoryMutant.ofBackend(RenewalAfterRelease::new))
+            .harness(() -> MemoryMutant.ofBackend(StoreMutants::renewalAfterRelease))
             .exceptRules(
                 "the result depends on when the late renewal arrives", "LEASE-06", "MULTI-02")
             .refusedBy("LEASE-05", "the lock is still held after its release")
@@ -256,7 +256,7 @@ final class StoreMutants {
             .build(),
         Specimen.mutant("deferred release with the client")
             .fault("Closing a client frees the locks that the store was to release later.")
-            .harness(() -> MemoryMutant.ofBackend(DeferredReleaseWithClient::new))
+            .harness(() -> MemoryMutant.ofBackend(StoreMutants::deferredReleaseWithClient))
             .refusedBy("LEASE-12", "the lock was free before its minimum hold was over")
             .build(),
         Specimen.mutant("revocation that forces")
@@ -276,227 +276,191 @@ final class StoreMutants {
             .build());
   }
 
-  private static final class ExpiryIgnored extends AlteredClaims {
-    ExpiryIgnored(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    Duration sent(Duration ttl) {
-      return Duration.ofDays(1);
-    }
-  }
-
-  private static final class TtlOfTheClient extends AlteredClaims {
-    private final LockOptions options;
-
-    TtlOfTheClient(QueueingBackend right, LockOptions options) {
-      super(right);
-      this.options = options;
-    }
-
-    @Override
-    Duration sent(Duration ttl) {
-      return options.ttl();
-    }
-  }
-
-  private static final class RenewalWithTtlOfTheClient extends ForwardingQueue {
-    private final LockOptions options;
-
-    RenewalWithTtlOfTheClient(QueueingBackend right, LockOptions options) {
-      super(right);
-      this.options = options;
-    }
-
-    @Override
-    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
-      Claim sent = AlteredClaims.withTtl(grant.claim(), options.ttl());
-      return super.renew(Grant.forTtl(sent, grant.token()).validUntil(grant.validUntil()), deadline)
-              instanceof Renewal.Lost lost
-          ? lost
-          : new Renewal.Confirmed();
-    }
-  }
-
-  private static final class TtlWrapped extends AlteredClaims {
-    private final LongUnaryOperator wrap;
-
-    TtlWrapped(QueueingBackend right, LongUnaryOperator wrap) {
-      super(right);
-      this.wrap = wrap;
-    }
-
-    @Override
-    Duration sent(Duration ttl) {
-      return Duration.ofMillis(wrap.applyAsLong(ttl.toMillis()));
-    }
-  }
-
-  private static final class ExpiryPushedBack extends AlteredClaims {
-    private final Map<String, Grant> holders;
-
-    ExpiryPushedBack(QueueingBackend right, Map<String, Grant> holders) {
-      super(right);
-      this.holders = holders;
-    }
-
-    @Override
-    Grant received(Grant grant) {
-      holders.put(grant.claim().name(), grant);
-      return grant;
-    }
-
-    @Override
-    void busy(String name) throws InterruptedException {
-      Grant holder = holders.get(name);
-      if (holder != null) {
-        Renewal unused = renew(holder, Deadline.in(TimeSource.system(), Duration.ofSeconds(1)));
+  private static LockBackend expiryIgnored(QueueingBackend right) {
+    return new AlteredClaims(right) {
+      @Override
+      Duration sent(Duration ttl) {
+        return Duration.ofDays(1);
       }
-    }
+    };
   }
 
-  private static final class DeferredReleaseWithClient extends ForwardingQueue {
-    private final Set<String> deferred = ConcurrentHashMap.newKeySet();
+  private static LockBackend ttlOfTheClient(QueueingBackend right, LockOptions options) {
+    return new AlteredClaims(right) {
+      @Override
+      Duration sent(Duration ttl) {
+        return options.ttl();
+      }
+    };
+  }
 
-    DeferredReleaseWithClient(QueueingBackend right) {
-      super(right);
-    }
+  private static LockBackend renewalWithTtlOfTheClient(QueueingBackend right, LockOptions options) {
+    return new ForwardingQueue(right) {
+      @Override
+      public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+        Claim sent = AlteredClaims.withTtl(grant.claim(), options.ttl());
+        return super.renew(
+                    Grant.forTtl(sent, grant.token()).validUntil(grant.validUntil()), deadline)
+                instanceof Renewal.Lost lost
+            ? lost
+            : new Renewal.Confirmed();
+      }
+    };
+  }
 
-    @Override
-    public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
-        throws InterruptedException {
-      deferred.add(claim.name());
-      return super.releaseAfter(claim, delay, deadline);
-    }
+  private static LockBackend ttlWrapped(QueueingBackend right, LongUnaryOperator wrap) {
+    return new AlteredClaims(right) {
+      @Override
+      Duration sent(Duration ttl) {
+        return Duration.ofMillis(wrap.applyAsLong(ttl.toMillis()));
+      }
+    };
+  }
 
-    @Override
-    public void close() {
-      Deadline soon = Deadline.in(TimeSource.system(), Duration.ofSeconds(1));
-      for (String name : deferred) {
-        try {
-          boolean unused = forceRelease(name, soon);
-        } catch (InterruptedException e) {
-          Thread.currentThread().interrupt();
+  private static LockBackend expiryPushedBack(QueueingBackend right, Map<String, Grant> holders) {
+    return new AlteredClaims(right) {
+      @Override
+      Grant received(Grant grant) {
+        holders.put(grant.claim().name(), grant);
+        return grant;
+      }
+
+      @Override
+      void busy(String name) throws InterruptedException {
+        Grant holder = holders.get(name);
+        if (holder != null) {
+          Renewal unused = renew(holder, Deadline.in(TimeSource.system(), Duration.ofSeconds(1)));
         }
       }
-      super.close();
-    }
+    };
   }
 
-  private static final class CheckThenSet extends ForwardingBackend {
-    CheckThenSet(QueueingBackend right) {
-      super(right);
-    }
+  private static LockBackend deferredReleaseWithClient(QueueingBackend right) {
+    return new ForwardingQueue(right) {
+      private final Set<String> deferred = ConcurrentHashMap.newKeySet();
 
-    @Override
-    public BackendInfo info() {
-      BackendInfo info = super.info();
-      return BackendInfoBuilder.from(info)
-          .capabilities(Capability.FENCING, Capability.REVOKE)
-          .build();
-    }
-
-    @Override
-    public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-      LockState state = inspect(claim.name(), deadline);
-      if (state.isHeld()) {
-        return new Attempt.Busy(Duration.ofMillis(2));
+      @Override
+      public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+          throws InterruptedException {
+        deferred.add(claim.name());
+        return super.releaseAfter(claim, delay, deadline);
       }
-      LockSupport.parkNanos(2_000_000);
-      // overwrites the entry of another client
-      boolean unused = forceRelease(claim.name(), deadline);
-      return super.tryAcquire(claim, deadline);
-    }
-  }
 
-  private static final class NamesFolded extends AlteredClaims {
-    NamesFolded(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    String sent(String name) {
-      return name.toLowerCase(Locale.ROOT);
-    }
-  }
-
-  private static final class LongNamesRefused extends AlteredClaims {
-    LongNamesRefused(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    String sent(String name) {
-      if (name.getBytes(StandardCharsets.UTF_8).length > 255) {
-        throw new LockConfigurationException("the name is too long");
+      @Override
+      public void close() {
+        Deadline soon = Deadline.in(TimeSource.system(), Duration.ofSeconds(1));
+        for (String name : deferred) {
+          try {
+            boolean unused = forceRelease(name, soon);
+          } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+          }
+        }
+        super.close();
       }
-      return name;
-    }
+    };
   }
 
-  private static final class WaiterLeaked extends AlteredClaims {
-    private final Set<String> granted = ConcurrentHashMap.newKeySet();
+  private static LockBackend checkThenSet(QueueingBackend right) {
+    return new ForwardingBackend(right) {
+      @Override
+      public BackendInfo info() {
+        BackendInfo info = super.info();
+        return BackendInfoBuilder.from(info)
+            .capabilities(Capability.FENCING, Capability.REVOKE)
+            .build();
+      }
 
-    WaiterLeaked(QueueingBackend right) {
-      super(right);
-    }
+      @Override
+      public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+        LockState state = inspect(claim.name(), deadline);
+        if (state.isHeld()) {
+          return new Attempt.Busy(Duration.ofMillis(2));
+        }
+        LockSupport.parkNanos(2_000_000);
+        // overwrites the entry of another client
+        boolean unused = forceRelease(claim.name(), deadline);
+        return super.tryAcquire(claim, deadline);
+      }
+    };
+  }
 
-    @Override
-    Grant received(Grant grant) {
-      granted.add(grant.claim().id());
-      return grant;
-    }
+  private static LockBackend namesFolded(QueueingBackend right) {
+    return new AlteredClaims(right) {
+      @Override
+      String sent(String name) {
+        return name.toLowerCase(Locale.ROOT);
+      }
+    };
+  }
 
-    @Override
-    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-      return granted.remove(claim.id()) && super.release(claim, deadline);
-    }
+  private static LockBackend longNamesRefused(QueueingBackend right) {
+    return new AlteredClaims(right) {
+      @Override
+      String sent(String name) {
+        if (name.getBytes(StandardCharsets.UTF_8).length > 255) {
+          throw new LockConfigurationException("the name is too long");
+        }
+        return name;
+      }
+    };
+  }
+
+  private static LockBackend waiterLeaked(QueueingBackend right) {
+    return new AlteredClaims(right) {
+      private final Set<String> granted = ConcurrentHashMap.newKeySet();
+
+      @Override
+      Grant received(Grant grant) {
+        granted.add(grant.claim().id());
+        return grant;
+      }
+
+      @Override
+      public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+        return granted.remove(claim.id()) && super.release(claim, deadline);
+      }
+    };
   }
 
   /** Loses signals to waiters. */
-  private static final class WaiterNotWoken extends ForwardingQueue {
-    private static final Duration POLL_INTERVAL = Duration.ofSeconds(15);
-    private final AtomicBoolean woken = new AtomicBoolean();
+  private static LockBackend waiterNotWoken(QueueingBackend right, TimeSource time) {
+    return new ForwardingQueue(right) {
+      private static final Duration POLL_INTERVAL = Duration.ofSeconds(15);
+      private final AtomicBoolean woken = new AtomicBoolean();
 
-    private final TimeSource time;
-
-    WaiterNotWoken(QueueingBackend right, TimeSource time) {
-      super(right);
-      this.time = time;
-    }
-
-    @Override
-    public Place join(Claim claim, Deadline deadline) throws InterruptedException {
-      Place right = super.join(claim, deadline);
-      WakeUp closed = new WakeUp(time);
-      return new Place() {
-        @Override
-        public Attempt await(Deadline until) throws InterruptedException {
-          if (woken.getAndSet(true)) {
-            return right.await(until);
-          }
-          boolean waited = false;
-          try {
-            Attempt attempt = right.await(Deadline.at(time, time.nanoTime()));
-            if (attempt instanceof Attempt.Granted) {
-              return attempt;
+      @Override
+      public Place join(Claim claim, Deadline deadline) throws InterruptedException {
+        Place right = super.join(claim, deadline);
+        WakeUp closed = new WakeUp(time);
+        return new Place() {
+          @Override
+          public Attempt await(Deadline until) throws InterruptedException {
+            if (woken.getAndSet(true)) {
+              return right.await(until);
             }
-            closed.await(until.atMost(POLL_INTERVAL));
-            waited = true;
-            return right.await(until);
-          } finally {
-            woken.set(waited);
+            boolean waited = false;
+            try {
+              Attempt attempt = right.await(Deadline.at(time, time.nanoTime()));
+              if (attempt instanceof Attempt.Granted) {
+                return attempt;
+              }
+              closed.await(until.atMost(POLL_INTERVAL));
+              waited = true;
+              return right.await(until);
+            } finally {
+              woken.set(waited);
+            }
           }
-        }
 
-        @Override
-        public void close() {
-          right.close();
-          closed.signal();
-        }
-      };
-    }
+          @Override
+          public void close() {
+            right.close();
+            closed.signal();
+          }
+        };
+      }
+    };
   }
 
   private record Numbered(Claim claim, int number) {}
@@ -605,36 +569,6 @@ final class StoreMutants {
     }
   }
 
-  private static final class PlaceThatEnds extends ForwardingQueue {
-    private final TimeSource time;
-
-    PlaceThatEnds(QueueingBackend right, TimeSource time) {
-      super(right);
-      this.time = time;
-    }
-
-    @Override
-    public Place join(Claim claim, Deadline deadline) throws InterruptedException {
-      Place right = super.join(claim, deadline);
-      Deadline end = Deadline.in(time, claim.ttl());
-      return new Place() {
-        @Override
-        public Attempt await(Deadline until) throws InterruptedException {
-          Attempt attempt = right.await(until.atMost(end.remaining()));
-          if (attempt instanceof Attempt.Busy && end.hasPassed()) {
-            throw new LockUnavailableException("memory", endpoint(), "the place has ended", null);
-          }
-          return attempt;
-        }
-
-        @Override
-        public void close() {
-          right.close();
-        }
-      };
-    }
-  }
-
   private static final class PlaceThatEndsWithLock extends ForwardingQueue {
     private static final Duration BEFORE_END = Duration.ofMillis(500);
 
@@ -676,100 +610,98 @@ final class StoreMutants {
     }
   }
 
-  private static final class CountedFromReply extends ForwardingQueue {
-    private final Map<String, LockBackend> first;
-    private final TimeSource time;
-
-    CountedFromReply(QueueingBackend right, TimeSource time, Map<String, LockBackend> first) {
-      super(right);
-      this.time = time;
-      this.first = first;
-    }
-
-    @Override
-    public Place join(Claim claim, Deadline deadline) throws InterruptedException {
-      Place right = super.join(claim, deadline);
-      boolean slow = first.computeIfAbsent(claim.name(), name -> this) == this;
-      return new Place() {
-        @Override
-        public Attempt await(Deadline until) throws InterruptedException {
-          Attempt attempt = right.await(until);
-          if (slow && attempt instanceof Attempt.Granted granted) {
-            new WakeUp(time).await(Deadline.in(time, Duration.ofMillis(300)));
-            long validUntil = time.nanoTime() + claim.ttl().toNanos();
-            return new Attempt.Granted(
-                Grant.forTtl(claim, granted.grant().token()).validUntil(validUntil));
-          }
-          return attempt;
-        }
-
-        @Override
-        public void close() {
-          right.close();
-        }
-      };
-    }
-  }
-
-  private static final class RenewalNotSent extends ForwardingQueue {
-    private final TimeSource time;
-
-    RenewalNotSent(QueueingBackend right, TimeSource time) {
-      super(right);
-      this.time = time;
-    }
-
-    @Override
-    public Renewal renew(Grant grant, Deadline deadline) {
-      return new Renewal.Renewed(time.nanoTime() + grant.effectiveTtl().toNanos());
-    }
-  }
-
-  private static final class RenewalThatTakes extends ForwardingQueue {
-    RenewalThatTakes(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
-      Renewal renewal = super.renew(grant, deadline);
-      return renewal instanceof Renewal.Lost
-              && tryAcquire(grant.claim(), deadline) instanceof Attempt.Granted taken
-          ? new Renewal.Renewed(taken.grant().validUntil())
-          : renewal;
-    }
-  }
-
-  private static final class RenewalAfterRelease extends ForwardingQueue {
-    private final Set<String> renewed = ConcurrentHashMap.newKeySet();
-
-    RenewalAfterRelease(QueueingBackend right) {
-      super(right);
-    }
-
-    @Override
-    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
-      if (grant.effectiveTtl().compareTo(Duration.ofSeconds(10)) < 0) {
-        renewed.add(grant.claim().id());
+  private static LockBackend placeThatEnds(QueueingBackend right, TimeSource time) {
+    return new ForwardingQueue(right) {
+      @Override
+      public Place join(Claim claim, Deadline deadline) throws InterruptedException {
+        Place place = super.join(claim, deadline);
+        Deadline end = Deadline.in(time, claim.ttl());
+        return AlteredClaims.altered(
+            place,
+            until -> {
+              Attempt attempt = place.await(until.atMost(end.remaining()));
+              if (attempt instanceof Attempt.Busy && end.hasPassed()) {
+                throw new LockUnavailableException(
+                    "memory", endpoint(), "the place has ended", null);
+              }
+              return attempt;
+            });
       }
-      return super.renew(grant, deadline);
-    }
+    };
+  }
 
-    @Override
-    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-      boolean released = super.release(claim, deadline);
-      if (renewed.remove(claim.id())) {
-        Claim late =
-            new Claim(
-                claim.name(),
-                claim.id(),
-                Duration.ofSeconds(6),
-                true,
-                claim.label(),
-                System.nanoTime());
-        Attempt unused = tryAcquire(late, deadline);
+  private static LockBackend countedFromReply(
+      QueueingBackend right, TimeSource time, Map<String, LockBackend> first) {
+    return new ForwardingQueue(right) {
+      @Override
+      public Place join(Claim claim, Deadline deadline) throws InterruptedException {
+        Place place = super.join(claim, deadline);
+        boolean slow = first.computeIfAbsent(claim.name(), name -> this) == this;
+        return AlteredClaims.altered(
+            place,
+            until -> {
+              Attempt attempt = place.await(until);
+              if (slow && attempt instanceof Attempt.Granted granted) {
+                new WakeUp(time).await(Deadline.in(time, Duration.ofMillis(300)));
+                long validUntil = time.nanoTime() + claim.ttl().toNanos();
+                return new Attempt.Granted(granted.grant().validUntil(validUntil));
+              }
+              return attempt;
+            });
       }
-      return released;
-    }
+    };
+  }
+
+  private static LockBackend renewalNotSent(QueueingBackend right, TimeSource time) {
+    return new ForwardingQueue(right) {
+      @Override
+      public Renewal renew(Grant grant, Deadline deadline) {
+        return new Renewal.Renewed(time.nanoTime() + grant.effectiveTtl().toNanos());
+      }
+    };
+  }
+
+  private static LockBackend renewalThatTakes(QueueingBackend right) {
+    return new ForwardingQueue(right) {
+      @Override
+      public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+        Renewal renewal = super.renew(grant, deadline);
+        return renewal instanceof Renewal.Lost
+                && tryAcquire(grant.claim(), deadline) instanceof Attempt.Granted taken
+            ? new Renewal.Renewed(taken.grant().validUntil())
+            : renewal;
+      }
+    };
+  }
+
+  private static LockBackend renewalAfterRelease(QueueingBackend right) {
+    return new ForwardingQueue(right) {
+      private final Set<String> renewed = ConcurrentHashMap.newKeySet();
+
+      @Override
+      public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+        if (grant.effectiveTtl().compareTo(Duration.ofSeconds(10)) < 0) {
+          renewed.add(grant.claim().id());
+        }
+        return super.renew(grant, deadline);
+      }
+
+      @Override
+      public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+        boolean released = super.release(claim, deadline);
+        if (renewed.remove(claim.id())) {
+          Claim late =
+              new Claim(
+                  claim.name(),
+                  claim.id(),
+                  Duration.ofSeconds(6),
+                  true,
+                  claim.label(),
+                  System.nanoTime());
+          Attempt unused = tryAcquire(late, deadline);
+        }
+        return released;
+      }
+    };
   }
 }

@@ -207,13 +207,7 @@ final class TokenMutants {
       String name = grant.claim().name();
       long token = numbers.next(name);
       shown.put(name, token);
-      return new Grant(
-          grant.claim(),
-          token,
-          grant.validUntil(),
-          grant.effectiveTtl(),
-          grant.validityPerConfirmation(),
-          grant.expiresOnStore());
+      return withToken(grant, token);
     }
 
     @Override

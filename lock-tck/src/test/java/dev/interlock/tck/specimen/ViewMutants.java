@@ -17,7 +17,7 @@ final class ViewMutants {
     return List.of(
         Specimen.mutant("view that is not reentrant")
             .fault("Every call of a view acquires a lease.")
-            .harness(() -> ofLock(lock -> new NotReentrant(lock)))
+            .harness(() -> MemoryMutant.ofLock(ViewMutants::notReentrant))
             .refusedBy("JUC-01", "a nested tryLock through another view failed")
             .refusedBy("JUC-04", "LeaseLostException")
             .build(),
@@ -94,7 +94,7 @@ final class ViewMutants {
             .build(),
         Specimen.mutant("view that keeps a lease for everybody")
             .fault("A view shows the lease of its last holder to every thread.")
-            .harness(() -> ofView(SharedLease::new))
+            .harness(() -> ofView(ViewMutants::sharedLease))
             .refusedBy("JUC-05", "a thread that does not hold the lock has a lease of it")
             .build(),
         Specimen.mutant("view that forgets a lost lease")
@@ -113,12 +113,8 @@ final class ViewMutants {
             .build());
   }
 
-  private static MemoryMutant ofLock(UnaryOperator<DistributedLock> fault) {
-    return MemoryMutant.ofLock(fault);
-  }
-
   private static MemoryMutant ofView(UnaryOperator<LeasedLock> fault) {
-    return ofLock(
+    return MemoryMutant.ofLock(
         lock ->
             new ForwardingLock(lock) {
               @Override
@@ -128,57 +124,53 @@ final class ViewMutants {
             });
   }
 
-  private static final class SharedLease extends ForwardingView {
-    private volatile Optional<Lease> last = Optional.empty();
+  private static LeasedLock sharedLease(LeasedLock right) {
+    return new ForwardingView(right) {
+      private volatile Optional<Lease> last = Optional.empty();
 
-    SharedLease(LeasedLock right) {
-      super(right);
-    }
-
-    @Override
-    public Optional<Lease> lease() {
-      Optional<Lease> own = super.lease();
-      if (own.isPresent()) {
-        last = own;
+      @Override
+      public Optional<Lease> lease() {
+        Optional<Lease> own = super.lease();
+        if (own.isPresent()) {
+          last = own;
+        }
+        return last;
       }
-      return last;
-    }
 
-    @Override
-    public void unlock() {
-      super.unlock();
-      last = super.lease();
-    }
+      @Override
+      public void unlock() {
+        super.unlock();
+        last = super.lease();
+      }
+    };
   }
 
-  private static final class NotReentrant extends ForwardingLock {
-    NotReentrant(DistributedLock right) {
-      super(right);
-    }
+  private static DistributedLock notReentrant(DistributedLock right) {
+    return new ForwardingLock(right) {
+      @Override
+      public LeasedLock asLock() {
+        DistributedLock lock = this;
+        return new ForwardingView(super.asLock()) {
+          private @Nullable Lease nested;
 
-    @Override
-    public LeasedLock asLock() {
-      DistributedLock lock = this;
-      return new ForwardingView(super.asLock()) {
-        private @Nullable Lease nested;
-
-        @Override
-        public boolean tryLock() {
-          Optional<Lease> acquired = lock.tryAcquire();
-          nested = acquired.orElse(null);
-          return acquired.isPresent();
-        }
-
-        @Override
-        public void unlock() {
-          if (nested != null) {
-            nested.release();
-            nested = null;
-          } else {
-            super.unlock();
+          @Override
+          public boolean tryLock() {
+            Optional<Lease> acquired = lock.tryAcquire();
+            nested = acquired.orElse(null);
+            return acquired.isPresent();
           }
-        }
-      };
-    }
+
+          @Override
+          public void unlock() {
+            if (nested != null) {
+              nested.release();
+              nested = null;
+            } else {
+              super.unlock();
+            }
+          }
+        };
+      }
+    };
   }
 }
