@@ -286,13 +286,7 @@ public abstract class ApiRules extends RuleTest {
   }
 
   private void assertLabelShown(LockClient observer, Lease lease, String label) {
-    List<LockState> states = new ArrayList<>();
-    states.add(answer(() -> observer.admin().inspect(lease.name())));
-    if (has(Capability.LIST)) {
-      states.addAll(answer(() -> observer.admin().list(lease.name()).toList()));
-      assertEquals(2, states.size(), "how often a held lock is listed");
-    }
-    for (LockState state : states) {
+    for (LockState state : statesShown(observer, lease.name())) {
       assertTrue(state.isHeld(), () -> "shown as free, with the label \"" + label + "\"");
       assertShown(
           state.holders().get(0).label(), state.holders().get(0).fencingToken(), label, lease);

@@ -412,7 +412,7 @@ public abstract class ElectionRules extends RuleTest {
     candidacy.close();
     leadership.release();
     DistributedLock lock = client().lock(name);
-    acquireWithin(lock, "a candidate that withdrew leads").release();
+    assertFree(lock, "a candidate that withdrew leads");
     assertEquals(0, work.calls.get(), "calls of the work of a candidate that withdrew");
     assertFalse(candidacy.isLeader(), "a candidate that withdrew is shown as the leader");
   }
@@ -438,7 +438,7 @@ public abstract class ElectionRules extends RuleTest {
         "a candidate did not stand again after its work");
     candidacy.close();
     int before = calls.get();
-    acquireWithin(client().lock(name), "a closed candidacy did not release its lock").release();
+    assertFree(client().lock(name), "a closed candidacy did not release its lock");
     sleep(SHORT_WAIT);
     assertEquals(before, calls.get(), "calls of the work after its candidacy was closed");
   }
@@ -484,7 +484,7 @@ public abstract class ElectionRules extends RuleTest {
     work.letEnd();
     within(closing, "closing did not return after the work had ended");
     assertFalse(leadership.isHeld(), "a closed candidacy leads");
-    acquireWithin(client().lock(name), "a closed candidacy did not release its lock").release();
+    assertFree(client().lock(name), "a closed candidacy did not release its lock");
     sleep(SHORT_WAIT);
     assertEquals(1, work.calls.get(), "calls of the work");
     candidacy.close();
@@ -506,7 +506,7 @@ public abstract class ElectionRules extends RuleTest {
               closed.complete(true);
             }));
     within(closed, "close() did not return when the work closed its own candidacy");
-    acquireWithin(client().lock(name), "a closed candidacy did not release its lock").release();
+    assertFree(client().lock(name), "a closed candidacy did not release its lock");
     sleep(SHORT_WAIT);
     assertEquals(1, calls.get(), "calls of the work");
   }

@@ -517,8 +517,7 @@ public abstract class ExclusionRules extends RuleTest {
             options(ttl, false).toBuilder().requestTimeout(latency.multipliedBy(4)).build());
     DistributedLock lock = slow.lock(name);
     // Connecting and loading classes may take longer than the TTL on a busy machine.
-    acquireWithin(slow.lock(newName(), renewed(timing().longTtl())), "a free lock was not acquired")
-        .release();
+    assertFree(slow.lock(newName(), renewed(timing().longTtl())), "a free lock was not acquired");
     try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
       Optional<Optional<Lease>> late =
           emptyOn(LockUnavailableException.class, lock::tryAcquire); // a correct outcome
@@ -662,7 +661,7 @@ public abstract class ExclusionRules extends RuleTest {
         ReleaseOutcome.ALREADY_LOST,
         within(inThread(lease::release), "the release did not return"),
         "a release from another thread was not effective");
-    acquireWithin(client().lock(name), "a release from another thread was not effective").release();
+    assertFree(client().lock(name), "a release from another thread was not effective");
   }
 
   @Rule("EXCL-05")
@@ -788,7 +787,7 @@ public abstract class ExclusionRules extends RuleTest {
     }
     assertReleased(lease, "late requests of a wait cost the client its next place or lease");
     within(last, "a waiter was not served");
-    acquireWithin(other.lock(name), "late requests of a wait left a place or a hold").release();
+    assertFree(other.lock(name), "late requests of a wait left a place or a hold");
   }
 
   @Rule("EXCL-08")

@@ -260,11 +260,10 @@ public abstract class FairnessRules extends RuleTest {
     String name = newName();
     BusyThreads busy = busyClient(client(renewed()), name);
     DistributedLock other = client(renewed()).lock(name);
-    acquireWithin(
-            timing().renewedTtl().multipliedBy(8).plus(bound()),
-            other,
-            "a client that constantly contends kept another client waiting")
-        .close();
+    assertFree(
+        timing().renewedTtl().multipliedBy(8).plus(bound()),
+        other,
+        "a client that constantly contends kept another client waiting");
     busy.stop();
   }
 
@@ -281,11 +280,10 @@ public abstract class FairnessRules extends RuleTest {
     BusyThreads competing = new BusyThreads(() -> sleep(Duration.ofMillis(200)));
     competing.start(near, 1);
     for (int i = 0; i < 5; i++) {
-      acquireWithin(
-              timing().renewedTtl().multipliedBy(3).plus(bound()),
-              far,
-              "a client that acquires again at once kept one that is farther away waiting")
-          .close();
+      assertFree(
+          timing().renewedTtl().multipliedBy(3).plus(bound()),
+          far,
+          "a client that acquires again at once kept one that is farther away waiting");
     }
     competing.stop();
   }
@@ -372,8 +370,7 @@ public abstract class FairnessRules extends RuleTest {
     }
     first.release();
     within(limit, waiter, "a waiter that was stopped was not served");
-    acquireWithin(observer.lock(name), "the lock is not free after its last waiter was served")
-        .release();
+    assertFree(observer.lock(name), "the lock is not free after its last waiter was served");
   }
 
   @Rule("FAIR-02")

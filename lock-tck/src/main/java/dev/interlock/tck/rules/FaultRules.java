@@ -120,11 +120,10 @@ public abstract class FaultRules extends RuleTest {
 
     each(nodes.subList(0, nodes.size() - minority), ServerNode::restart);
     // Restarted nodes may abstain from voting until all earlier locks have ended.
-    acquireWithin(
-            longLived().ttl().plus(bound()),
-            client.lock(newName()),
-            "the client did not recover after the majority was back")
-        .release();
+    assertFree(
+        longLived().ttl().plus(bound()),
+        client.lock(newName()),
+        "the client did not recover after the majority was back");
   }
 
   private void eventuallyRenewed(Lease lease, String when) throws InterruptedException {
@@ -153,11 +152,10 @@ public abstract class FaultRules extends RuleTest {
     each(server.nodes(), ServerNode::kill);
     assertFailsInTime(client);
     each(server.nodes(), ServerNode::restart);
-    acquireWithin(
-            longLived().ttl().plus(bound()),
-            client.lock(newName()),
-            "the client did not recover after the server was back")
-        .release();
+    assertFree(
+        longLived().ttl().plus(bound()),
+        client.lock(newName()),
+        "the client did not recover after the server was back");
   }
 
   // --- FAULT-03 ---
@@ -315,11 +313,10 @@ public abstract class FaultRules extends RuleTest {
     }
     // Without these, the lock is only granted if the first server grants it.
     network.proxies().subList(1, 1 + minority).forEach(FaultProxy::cut);
-    acquireWithin(
-            longLived().ttl().dividedBy(2),
-            other.lock(name),
-            "a release that one server refused was not repeated there")
-        .release();
+    assertFree(
+        longLived().ttl().dividedBy(2),
+        other.lock(name),
+        "a release that one server refused was not repeated there");
   }
 
   @Rule({"FAULT-05", "WAIT-02"})
@@ -425,11 +422,10 @@ public abstract class FaultRules extends RuleTest {
     }
     assertEquals(
         ReleaseOutcome.UNKNOWN, outcome, "the outcome of a release that the store refused");
-    acquireWithin(
-            maxLifetime(released),
-            other.lock(released.name()),
-            "a refused release was not repeated when it was allowed again")
-        .release();
+    assertFree(
+        maxLifetime(released),
+        other.lock(released.name()),
+        "a refused release was not repeated when it was allowed again");
     assertFalse(lost.isDone(), "onLoss() completed for a lease that was released");
     renewNow(kept, bound());
     assertReleased(
@@ -438,7 +434,7 @@ public abstract class FaultRules extends RuleTest {
             LockException.class,
             () -> within(waiter, "a waiter was not served")) // a refusal may have ended the wait
         .ifPresent(lease -> lease.ifPresent(Lease::release));
-    acquireWithin(kept.effectiveTtl(), other.lock(kept.name()), "the lock is not free").release();
+    assertFree(kept.effectiveTtl(), other.lock(kept.name()), "the lock is not free");
     renewed.release();
     acquireUndoubted(client).release();
   }
@@ -460,11 +456,10 @@ public abstract class FaultRules extends RuleTest {
     assumeTestable(
         permissions.changePassword(), "the harness cannot change the password of a client");
     eventuallyRenewed(kept, "after a change of the password");
-    acquireWithin(
-            bound().multipliedBy(2),
-            client.lock(newName()),
-            "the client acquired no lock after a change of the password")
-        .release();
+    assertFree(
+        bound().multipliedBy(2),
+        client.lock(newName()),
+        "the client acquired no lock after a change of the password");
     acquireNow(client(permissions.uri(), options).lock(newName())).release();
     assertFalse(waiter.isDone(), "a change of the password ended the wait for a lock");
     assertReleased(kept, "a change of the password cost the lease");

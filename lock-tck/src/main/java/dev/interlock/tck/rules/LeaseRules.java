@@ -416,11 +416,10 @@ public abstract class LeaseRules extends RuleTest {
       }
     }
     Lease usual = acquireNow(client.lock(newName()));
-    acquireWithin(
-            maxLifetime(usual),
-            other.lock(usual.name()),
-            "the store did not free the lock after the TTL")
-        .release();
+    assertFree(
+        maxLifetime(usual),
+        other.lock(usual.name()),
+        "the store did not free the lock after the TTL");
     for (Map.Entry<Lease, Acquirable<Lease>> each : contenders.entrySet()) {
       Lease lease = each.getKey();
       assertHeld(lease, "a lease with a long TTL was lost");
@@ -428,10 +427,9 @@ public abstract class LeaseRules extends RuleTest {
       assertRefused(
           each.getValue(),
           "another client acquired a lock whose TTL is " + text(lease.effectiveTtl()));
-      ReleaseOutcome outcome = lease.release();
-      assertNotEquals(
-          ReleaseOutcome.ALREADY_LOST, outcome, "the store had freed a lock with a long TTL");
-      acquireAfter(outcome, each.getValue()).release();
+      acquireAfter(
+              assertReleased(lease, "the store had freed a lock with a long TTL"), each.getValue())
+          .release();
     }
   }
 
@@ -452,17 +450,12 @@ public abstract class LeaseRules extends RuleTest {
     LockState state = answer(() -> observer.admin().inspect(lease.name()));
     assertTrue(
         state.isHeld(), "a lock is shown as free whose TTL is " + text(lease.effectiveTtl()));
-    state
-        .remaining()
-        .ifPresent(
-            shown ->
-                assertTrue(
-                    shown.plus(bound()).compareTo(valid) >= 0,
-                    () ->
-                        "the time left was shown as "
-                            + text(shown)
-                            + ", but the lease is valid for "
-                            + text(valid)));
+    Duration shown = state.remaining().orElse(valid);
+    assertTrue(
+        shown.plus(bound()).compareTo(valid) >= 0,
+        () ->
+            "the time left was shown as %s, but the lease is valid for %s"
+                .formatted(text(shown), text(valid)));
   }
 
   @Rule({"LEASE-01", "LEASE-02"})
@@ -631,13 +624,8 @@ public abstract class LeaseRules extends RuleTest {
     assertTrue(
         remaining.compareTo(maxRemaining) <= 0,
         () ->
-            "after an answer that took "
-                + text(latency)
-                + " the validity is "
-                + text(remaining)
-                + ", more than "
-                + text(maxRemaining)
-                + ": it was counted from the answer");
+            "after an answer that took %s the validity is %s, so it was counted from the answer"
+                .formatted(text(latency), text(remaining)));
   }
 
   @Rule("LEASE-03")
@@ -809,18 +797,13 @@ public abstract class LeaseRules extends RuleTest {
             "the store did not free the lock of a holder that was cut off after "
                 + scenario.getKey());
     Duration early = Duration.ofNanos(validUntil - System.nanoTime());
-    if (early.isNegative()) {
-      early =
-          lease.remainingValidity(); // a renewal that was in flight may have extended the validity
-    }
-    Duration overlap = early;
+    // A renewal that was in flight may have extended the validity.
+    Duration overlap = early.isNegative() ? lease.remainingValidity() : early;
     assertTrue(
         overlap.isZero(),
         () ->
-            "another client acquired the lock "
-                + text(overlap)
-                + " before the end of the validity of a holder that was cut off after "
-                + scenario.getKey());
+            "another client acquired the lock %s before the end of the validity of a holder that was cut off after %s"
+                .formatted(text(overlap), scenario.getKey()));
     next.release();
     return true;
   }
@@ -852,7 +835,7 @@ public abstract class LeaseRules extends RuleTest {
           "a lost lease was renewed, with the lock free");
       assertFalse(lease.isHeld(), "a lost lease is held again");
     }
-    acquireWithin(other.lock(name), "renewing a lost lease took the lock again").release();
+    assertFree(other.lock(name), "renewing a lost lease took the lock again");
   }
 
   @Rule("LEASE-05")
@@ -948,7 +931,7 @@ public abstract class LeaseRules extends RuleTest {
     }
     assertEquals(LossReason.MAX_HOLD, loss.reason());
     assertFalse(lease.isHeld());
-    acquireWithin(client().lock(name), "the lock was not freed at the maximum hold time").release();
+    assertFree(client().lock(name), "the lock was not freed at the maximum hold time");
   }
 
   @Rule("LEASE-06")
@@ -1014,17 +997,12 @@ public abstract class LeaseRules extends RuleTest {
     for (int i = 0; i < 10; i++) {
       LockState state = answer(() -> observer.admin().inspect(name));
       Duration passed = since(before); // read later, so that a slow answer cannot look like a fault
-      state
-          .remaining()
-          .ifPresent(
-              remaining ->
-                  assertTrue(
-                      remaining.plus(passed).plus(tolerance).compareTo(minHold) >= 0,
-                      () ->
-                          "the store keeps the lock for less than its minimum hold: for "
-                              + text(remaining)
-                              + " more after "
-                              + text(passed)));
+      Duration remaining = state.remaining().orElse(minHold);
+      assertTrue(
+          remaining.plus(passed).plus(tolerance).compareTo(minHold) >= 0,
+          () ->
+              "the store keeps the lock for less than its minimum hold: for %s more after %s"
+                  .formatted(text(remaining), text(passed)));
       sleep(Duration.ofMillis(20));
     }
   }
@@ -1089,7 +1067,7 @@ public abstract class LeaseRules extends RuleTest {
     assertEquals(ReleaseOutcome.DEFERRED, acquireNow(lock).release());
     assertRefused(client().lock(name), "the lock was free before its minimum hold was over");
     closed.close();
-    acquireWithin(client().lock(name), "a closed client did not free the lock").release();
+    assertFree(client().lock(name), "a closed client did not free the lock");
   }
 
   @Rule({"LEASE-11", "ADMIN-02"})
@@ -1287,11 +1265,10 @@ public abstract class LeaseRules extends RuleTest {
     assertTrue(
         forgetful.log().contains("acquireAndForget"),
         () -> "no warning names the method that acquired the lease: " + forgetful.log());
-    acquireWithin(
-            renewed().ttl().plus(bound()),
-            client().lock(name),
-            "the lock of an abandoned lease was not freed")
-        .release();
+    assertFree(
+        renewed().ttl().plus(bound()),
+        client().lock(name),
+        "the lock of an abandoned lease was not freed");
   }
 
   @Rule("LEASE-09")
@@ -1314,11 +1291,10 @@ public abstract class LeaseRules extends RuleTest {
       assertFalse(lastAttempt, "the view did not hold the lock");
       return false;
     }
-    acquireWithin(
-            renewed().ttl().multipliedBy(2).plus(bound()),
-            lock,
-            "a view is still held although its thread has ended")
-        .release();
+    assertFree(
+        renewed().ttl().multipliedBy(2).plus(bound()),
+        lock,
+        "a view is still held although its thread has ended");
     return true;
   }
 

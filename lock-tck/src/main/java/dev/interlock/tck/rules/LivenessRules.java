@@ -127,11 +127,7 @@ public abstract class LivenessRules extends RuleTest {
           () -> "the attempt ended after " + text(took) + ", earlier than its " + text(timeout));
       assertFalse(
           limit.isOver(),
-          () ->
-              "the attempt ended after "
-                  + text(took)
-                  + ", later than "
-                  + text(timeout.plus(bound())));
+          () -> "the attempt ended after " + text(took) + ", later than its time and the bound");
     }
   }
 
@@ -166,7 +162,7 @@ public abstract class LivenessRules extends RuleTest {
       assertGivesUp(lock, timeout, unreachable.toString());
       assertFailsInTime(lock::tryAcquire, "tryAcquire()");
     }
-    acquireWithin(lock, "the client did not recover after the fault").release();
+    assertFree(lock, "the client did not recover after the fault");
   }
 
   @Rule("WAIT-02")
@@ -182,9 +178,7 @@ public abstract class LivenessRules extends RuleTest {
     } finally {
       each(server.nodes(), ServerNode::resume);
     }
-    acquireWithin(
-            longLived().ttl().plus(bound()), lock, "the client did not recover after the pause")
-        .release();
+    assertFree(longLived().ttl().plus(bound()), lock, "the client did not recover after the pause");
   }
 
   @Rule("WAIT-02")
@@ -361,7 +355,7 @@ public abstract class LivenessRules extends RuleTest {
           "the lease of an interrupted waiter");
     }
     blocker.release();
-    acquireWithin(client().lock(name), "an interrupted waiter became the holder").release();
+    assertFree(client().lock(name), "an interrupted waiter became the holder");
   }
 
   @Rule("WAIT-07")
@@ -379,7 +373,7 @@ public abstract class LivenessRules extends RuleTest {
     assertFalse(
         within(thread, "interrupted calls did not return"),
         "InterruptedException was thrown without clearing the interrupt status");
-    acquireWithin(lock, "an interrupted attempt got the lock").release();
+    assertFree(lock, "an interrupted attempt got the lock");
   }
 
   @Rule("WAIT-07")
@@ -400,7 +394,7 @@ public abstract class LivenessRules extends RuleTest {
       }
       within(waiter.outcome, "an interrupted waiter neither acquired the lock nor returned")
           .ifPresent(Lease::release);
-      acquireWithin(holding.lock(name), "an interrupted waiter became the holder").release();
+      assertFree(holding.lock(name), "an interrupted waiter became the holder");
     }
   }
 
@@ -455,7 +449,7 @@ public abstract class LivenessRules extends RuleTest {
         future ->
             assertTrue(future.cancel(true), "an acquisition had ended while the lock was held"));
     blocker.release();
-    acquireWithin(client().lock(name), "a cancelled acquisition became the holder").release();
+    assertFree(client().lock(name), "a cancelled acquisition became the holder");
     cancelled.forEach(
         future -> assertThrows(CancellationException.class, future::join, "cancelled"));
   }
@@ -479,7 +473,7 @@ public abstract class LivenessRules extends RuleTest {
         waiter.cancel(true);
         blocker.release();
       }
-      acquireWithin(holding.lock(name), "a cancelled acquisition became the holder").release();
+      assertFree(holding.lock(name), "a cancelled acquisition became the holder");
     }
   }
 
@@ -543,11 +537,8 @@ public abstract class LivenessRules extends RuleTest {
     }
     if (requestsOfMany > requestsOfFew + 6) {
       throw new LateError(
-          "a release made 3 waiting clients send "
-              + requestsOfFew
-              + " requests, and 15 waiting clients "
-              + requestsOfMany
-              + ": all of them are woken");
+          "a release made 3 waiting clients send %d requests, and 15 waiting clients %d: all of them are woken"
+              .formatted(requestsOfFew, requestsOfMany));
     }
   }
 
@@ -678,12 +669,8 @@ public abstract class LivenessRules extends RuleTest {
       // A slow client may still be starting its wait; a client that polls goes on sending.
       if (retry == 2) {
         throw new LateError(
-            WAITERS
-                + " waiting clients sent "
-                + sent
-                + " requests in "
-                + text(watched)
-                + " while the lock was held");
+            "%d waiting clients sent %d requests in %s while the lock was held"
+                .formatted(WAITERS, sent, text(watched)));
       }
     }
   }

@@ -95,18 +95,6 @@ public abstract class LossRules extends RuleTest {
     assertReportedOnce(lease, signals);
   }
 
-  @Rule("LOSS-01")
-  void theLossOfOneLeaseIsNotThatOfAnother() throws Exception {
-    LockClient client = client();
-    Lease taken = acquireNow(client.lock(newName()));
-    Lease kept = acquireNow(client.lock(newName()));
-    takeAway(taken.name());
-    assertThrows(LeaseLostException.class, () -> renewNow(taken, bound()));
-    renewNow(kept, bound());
-    assertHeld(kept, "a lease was lost with another one of its client");
-    assertReleased(kept, "the store had freed the lock of a lease that was kept");
-  }
-
   @Rule("LOSS-02")
   void workUnderAnExpiringLeaseIsInterrupted() throws Exception {
     Lease lease = acquireNow(client(unrenewed()).lock(newName()));

@@ -158,15 +158,12 @@ public abstract class MultiLockRules extends RuleTest {
       assertFalse(
           lastAttempt,
           () ->
-              "only "
-                  + text(remaining)
-                  + " of a validity of "
-                  + text(fullValidity)
-                  + " were left after the grant");
+              "only %s of a validity of %s were left after the grant"
+                  .formatted(text(remaining), text(fullValidity)));
       return false;
     }
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
-    acquireWithin(prober, "the first member was not released").close();
+    assertFree(prober, "the first member was not released");
     return true;
   }
 
@@ -184,8 +181,8 @@ public abstract class MultiLockRules extends RuleTest {
         lease.onLoss(),
         "the loss of a member was not reported as the loss of the set");
     assertFalse(lease.isHeld(), "a set that has lost a member is still held");
-    acquireWithin(other.lock(first), "the other members were not released").close();
-    acquireWithin(other.lock(third), "the other members were not released").close();
+    assertFree(other.lock(first), "the other members were not released");
+    assertFree(other.lock(third), "the other members were not released");
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
   }
 

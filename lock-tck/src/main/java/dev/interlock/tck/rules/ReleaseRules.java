@@ -109,11 +109,10 @@ public abstract class ReleaseRules extends RuleTest {
   void cancellingAReleaseDoesNotStopIt() throws Exception {
     Lease lease = acquireNow(client().lock(newName()));
     lease.releaseAsync().cancel(true);
-    acquireWithin(
-            longLived().ttl().dividedBy(2),
-            client().lock(lease.name()),
-            "a release whose future was cancelled did not take place")
-        .release();
+    assertFree(
+        longLived().ttl().dividedBy(2),
+        client().lock(lease.name()),
+        "a release whose future was cancelled did not take place");
   }
 
   @Rule("REL-01")
@@ -155,11 +154,10 @@ public abstract class ReleaseRules extends RuleTest {
       assertFalse(lease.isHeld(), "a lease is still held after its release");
     }
     assertEquals(outcome, lease.release(), "the outcome of a repeated release");
-    acquireWithin(
-            longLived().ttl().dividedBy(2),
-            client().lock(name),
-            "a release during a partition was not completed after it")
-        .release();
+    assertFree(
+        longLived().ttl().dividedBy(2),
+        client().lock(name),
+        "a release during a partition was not completed after it");
   }
 
   // --- REL-03 ---
@@ -170,7 +168,7 @@ public abstract class ReleaseRules extends RuleTest {
     String name = newName();
     abandonAttempts(client(), client().lock(name));
     // At once: an orphan would hold it for a TTL, a queue entry until its session ends.
-    acquireWithin(client().lock(name), "an abandoned attempt holds the lock").release();
+    assertFree(client().lock(name), "an abandoned attempt holds the lock");
     eventually(
         () -> client().admin().inspect(name).waiters().isEmpty(),
         "an abandoned attempt is still in the queue");
@@ -210,7 +208,7 @@ public abstract class ReleaseRules extends RuleTest {
       emptyOn(LockException.class, () -> way.of(client, name).tryAcquire(wait))
           .ifPresent(lease -> lease.ifPresent(Lease::release));
       String what = "an attempt that was paused at reading %d of its clock still holds the lock";
-      acquireWithin(others, what.formatted(step)).release();
+      assertFree(others, what.formatted(step));
       step++;
     } while (clock.hasPaused());
   }
@@ -340,29 +338,13 @@ public abstract class ReleaseRules extends RuleTest {
     Optional<StoreView> view = kit().server().view();
     if (view.isPresent()) {
       awaitNoResidue(view.get(), prefix, "names that were used and released left something");
-      assertAllExpire(view.get(), prefix);
+      assertEquals(
+          List.of(),
+          entries(view.get()).stream()
+              .filter(entry -> entry.description().contains(prefix) && !entry.expires())
+              .toList(),
+          "entries of released names that never expire");
     }
-  }
-
-  @Rule("REL-04")
-  void releasedNamesLeaveNothingOnTheStoreThatNeverExpires() throws Exception {
-    StoreView view = view(kit().server());
-    String prefix = newName();
-    LockClient client = client();
-    for (int i = 0; i < 50; i++) {
-      acquireNow(client.lock(prefix + "-" + i)).release();
-    }
-    awaitNoResidue(view, prefix, "names that were used and released left something");
-    assertAllExpire(view, prefix);
-  }
-
-  private static void assertAllExpire(StoreView view, String prefix) {
-    assertEquals(
-        List.of(),
-        entries(view).stream()
-            .filter(entry -> entry.description().contains(prefix) && !entry.expires())
-            .toList(),
-        "entries of released names that never expire");
   }
 
   // --- REL-05 ---
@@ -401,7 +383,7 @@ public abstract class ReleaseRules extends RuleTest {
     assertEquals(
         LossReason.CLOSED,
         within(lease.onLoss(), "the holder was not notified that its client was closed").reason());
-    acquireWithin(other.lock(heldName), "closing the client did not release its lease").release();
+    assertFree(other.lock(heldName), "closing the client did not release its lease");
     others.release();
 
     assertThrows(IllegalStateException.class, () -> closing.lock(newName()));
@@ -412,7 +394,7 @@ public abstract class ReleaseRules extends RuleTest {
     assertThrows(IllegalStateException.class, () -> closing.admin().inspect(heldName));
     assertThrows(IllegalStateException.class, () -> closing.admin().forceRelease(heldName));
     lease.release();
-    acquireWithin(other.lock(busyName), "a wait of the closed client became the holder").release();
+    assertFree(other.lock(busyName), "a wait of the closed client became the holder");
   }
 
   @Rule("REL-05")
@@ -470,17 +452,10 @@ public abstract class ReleaseRules extends RuleTest {
     boolean counted = !answer[1].equals(ManyLeasesThatExpire.NOT_COUNTED);
     assertTrue(
         !counted || answer[1].equals("{}"),
-        () ->
-            ManyLeasesThatExpire.LEASES
-                + " leases that expired have left objects in the client, in every round: "
-                + answer[1]);
+        () -> "leases that expired have left objects in the client, in every round: " + answer[1]);
     assertTrue(
         Integer.parseInt(answer[0]) <= UseManyNames.MAX_ADDED_THREADS,
-        () ->
-            ManyLeasesThatExpire.LEASES
-                + " leases that expired keep "
-                + answer[0]
-                + " more threads");
+        () -> "leases that expired keep " + answer[0] + " more threads");
     if (view.isPresent()) {
       // A store may clean up when it is used next.
       acquireUndoubted(client()).release();

@@ -752,8 +752,7 @@ public abstract class RuleTest {
       one.unlock();
     }
     assertThrows(IllegalMonitorStateException.class, two::unlock);
-    acquireWithin(whole, "another client could not acquire the lock after the last unlock")
-        .release();
+    assertFree(whole, "another client could not acquire the lock after the last unlock");
   }
 
   /** {@return options for a lease that expires, but not before the first unlock of its view} */
@@ -781,9 +780,8 @@ public abstract class RuleTest {
                 throw new LateError("the view was not unlocked within the TTL of its lease");
               }
               // not renewed, so it is over when another client acquires the lock
-              acquireWithin(
-                      ttl.plus(bound()).plus(info().minTtl()), whole, "the lease did not expire")
-                  .close();
+              assertFree(
+                  ttl.plus(bound()).plus(info().minTtl()), whole, "the lease did not expire");
               assertThrows(LeaseLostException.class, view::lock);
               assertThrows(LeaseLostException.class, view::tryLock);
               assertThrows(LeaseLostException.class, view::unlock);
@@ -862,11 +860,10 @@ public abstract class RuleTest {
   }
 
   private void assertUndone(Acquirable<Lease> whole, String remains) throws InterruptedException {
-    acquireWithin(
-            bound().multipliedBy(2),
-            whole,
-            "a " + remains + " whose answer was lost was not undone by its client")
-        .release();
+    assertFree(
+        bound().multipliedBy(2),
+        whole,
+        "a " + remains + " whose answer was lost was not undone by its client");
   }
 
   /** Loses the answer to an attempt of a client that never reaches the store again. */
@@ -880,11 +877,10 @@ public abstract class RuleTest {
         var unused = inThread(() -> way.of(unlucky, name).tryAcquire(timeout));
         assertAnswerLost(lost);
         Disturbance gone = network.partition(); // the client can neither continue nor undo
-        acquireWithin(
-                timing().ttl().multipliedBy(2).plus(bound()),
-                whole.of(client(), name),
-                "the grant to a client that vanished did not expire")
-            .release();
+        assertFree(
+            timing().ttl().multipliedBy(2).plus(bound()),
+            whole.of(client(), name),
+            "the grant to a client that vanished did not expire");
         gone.close();
       }
     }
@@ -979,6 +975,17 @@ public abstract class RuleTest {
       throw new LateError(message + " before its TTL can have freed it");
     }
     return lease.orElseGet(() -> fail(message + " within " + text(limit)));
+  }
+
+  /** Checks that a lock is free, or becomes free within the bound. */
+  final void assertFree(Acquirable<Lease> lock, String message) throws InterruptedException {
+    assertFree(bound(), lock, message);
+  }
+
+  /** Checks that a lock is free, or becomes free within the limit. */
+  final void assertFree(Duration limit, Acquirable<Lease> lock, String message)
+      throws InterruptedException {
+    acquireWithin(limit, lock, message).release();
   }
 
   /** Like {@link #acquireWithin}, but polls often, so that the time of the grant is exact. */
@@ -1229,9 +1236,23 @@ public abstract class RuleTest {
     }
   }
 
-  /** Releases a lease, and checks that the store had not freed its lock before. */
-  static void assertReleased(Lease lease, String message) {
-    assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release(), message);
+  /**
+   * Releases a lease, checks that the store had not freed its lock before, and returns the outcome.
+   */
+  static ReleaseOutcome assertReleased(Lease lease, String message) {
+    ReleaseOutcome outcome = lease.release();
+    assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, message);
+    return outcome;
+  }
+
+  /** {@return the states of a held name that inspection and, if it is offered, a listing show} */
+  final List<LockState> statesShown(LockClient observer, String name) {
+    List<LockState> states = new ArrayList<>(List.of(answer(() -> observer.admin().inspect(name))));
+    if (has(Capability.LIST)) {
+      states.addAll(answer(() -> observer.admin().list(name).toList()));
+      assertEquals(2, states.size(), "how often a held name is listed");
+    }
+    return states;
   }
 
   /** Checks the outcome of a release before the minimum hold, unless that was over by then. */

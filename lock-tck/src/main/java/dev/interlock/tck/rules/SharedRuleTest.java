@@ -32,7 +32,6 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
-import java.util.stream.Stream;
 
 /** Base of the rules about locks that several leases can hold together. */
 abstract class SharedRuleTest extends RuleTest {
@@ -199,9 +198,8 @@ abstract class SharedRuleTest extends RuleTest {
         "a hold was kept beyond its minimum");
     assertRefused(whole(observer, name), "the minimum hold of one ended the hold of another");
     assertRenewed(lasting, "the minimum hold of one ended the hold of another");
-    ReleaseOutcome outcome = lasting.release();
-    assertNotEquals(
-        ReleaseOutcome.ALREADY_LOST, outcome, "the minimum hold of one ended the hold of another");
+    ReleaseOutcome outcome =
+        assertReleased(lasting, "the minimum hold of one ended the hold of another");
     acquireAfter(outcome, whole(observer, name), "the name is still held after its minimum hold")
         .release();
   }
@@ -232,8 +230,7 @@ abstract class SharedRuleTest extends RuleTest {
     assertHeld(renewed, "the end of one hold ended another");
     assertRefused(whole(observer, name), "the expiry of one hold freed the others");
     assertRenewed(renewed, "the end of one hold ended another");
-    ReleaseOutcome outcome = renewed.release();
-    assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "the end of one hold ended another");
+    ReleaseOutcome outcome = assertReleased(renewed, "the end of one hold ended another");
     acquireAfter(
             outcome, whole(observer, name), "the name is still held after its last hold has ended")
         .release();
@@ -261,8 +258,7 @@ abstract class SharedRuleTest extends RuleTest {
       assertReleased(replacing, "a repeated release took a hold of the same client");
       assertRefused(whole(observer, name), "a release freed the holds of others");
     }
-    outcome = other.release();
-    assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "a release freed the holds of others");
+    outcome = assertReleased(other, "a release freed the holds of others");
     acquireAfter(outcome, whole(observer, name), "the lock is not free after the last release")
         .release();
   }
@@ -344,15 +340,11 @@ abstract class SharedRuleTest extends RuleTest {
         acquireWithin(
             waiterTimeout(), some(client(), name), "a waiter that has left keeps others out");
     beside.release();
-    ReleaseOutcome outcome = some.release();
-    assertNotEquals(
-        ReleaseOutcome.ALREADY_LOST, outcome, "a waiter that has left freed the hold of another");
+    assertReleased(some, "a waiter that has left freed the hold of another");
     Lease all = acquireWithin(whole(client(), name), "a waiter that has left became the holder");
     abandonInEveryWay(waiting, some(waiting, name));
     assertReleased(all, "a waiter that has left freed the hold of another");
-    acquireWithin(
-            waiterTimeout(), whole(client(), name), "a waiter that has left became the holder")
-        .release();
+    assertFree(waiterTimeout(), whole(client(), name), "a waiter that has left became the holder");
     eventually(
         () -> waiting.admin().inspect(name).waiters().isEmpty(),
         "a waiter that has left is still in the queue");
@@ -427,7 +419,7 @@ abstract class SharedRuleTest extends RuleTest {
       assertThrows(
           LeaseLostException.class, lease::renew, "a hold that was taken away was renewed");
     }
-    acquireWithin(whole(client(), name), "the lock is not free after it was taken away").release();
+    assertFree(whole(client(), name), "the lock is not free after it was taken away");
   }
 
   @Rule({"RW-06", "SEM-06"})
@@ -471,14 +463,7 @@ abstract class SharedRuleTest extends RuleTest {
     for (String label : List.of("the first holder", "the second holder")) {
       leases.add(acquireNow(some(client(longLived().toBuilder().label(label).build()), name)));
     }
-    List<LockState> seen = new ArrayList<>(List.of(answer(() -> observer.admin().inspect(name))));
-    if (has(Capability.LIST)) {
-      try (Stream<LockState> listed = answer(() -> observer.admin().list(name))) {
-        listed.forEach(seen::add);
-      }
-      assertEquals(2, seen.size(), "how often a name with two holders is listed");
-    }
-    for (LockState state : seen) {
+    for (LockState state : statesShown(observer, name)) {
       assertEquals(Optional.of(sharing().kind()), state.kind(), "the kind shown");
       assertEquals(2, state.holders().size(), () -> "the holders shown: " + state.holders());
       for (int i = 0; i < 2; i++) {
@@ -500,18 +485,12 @@ abstract class SharedRuleTest extends RuleTest {
         holder.mode() == Mode.READ || holder.permits().equals(OptionalInt.of(1)),
         () -> which + " holder is shown as " + holder);
     assertShown(holder.label(), holder.fencingToken(), which + " holder", lease);
-    holder
-        .remaining()
-        .ifPresent(
-            remaining ->
-                assertTrue(
-                    remaining.toNanos() > 0
-                        && remaining.compareTo(lease.effectiveTtl().plusSeconds(2)) <= 0,
-                    () ->
-                        "remaining time shown: "
-                            + text(remaining)
-                            + ", with a TTL of "
-                            + lease.effectiveTtl()));
+    Duration remaining = holder.remaining().orElse(lease.effectiveTtl());
+    assertTrue(
+        remaining.toNanos() > 0 && remaining.compareTo(lease.effectiveTtl().plusSeconds(2)) <= 0,
+        () ->
+            "remaining time shown: %s, with a TTL of %s"
+                .formatted(remaining, lease.effectiveTtl()));
   }
 
   @Rule({"RW-08", "SEM-06"})
@@ -554,7 +533,7 @@ abstract class SharedRuleTest extends RuleTest {
     require(Capability.REVOKE);
     String name = newName();
     LockClient operator = client();
-    Lease revoked = acquireNow(some(client(), name));
+    Lease revoked = acquireNow(some(client(renewed()), name));
     answer(() -> operator.admin().revoke(name));
     Optional<Lease> later = answer(some(operator, name)::tryAcquire);
     within(
@@ -598,9 +577,8 @@ abstract class SharedRuleTest extends RuleTest {
         () -> observer.admin().inspect(name).waiters().isEmpty(),
         "a refused attempt is in the queue");
     assertRenewed(current, "a refused attempt freed the lock of its holder");
-    ReleaseOutcome outcome = current.release();
-    assertNotEquals(
-        ReleaseOutcome.ALREADY_LOST, outcome, "a refused attempt freed the lock of its holder");
+    ReleaseOutcome outcome =
+        assertReleased(current, "a refused attempt freed the lock of its holder");
     // A free name may become any kind of lock.
     Lease next =
         acquireAfter(

@@ -178,8 +178,7 @@ final class SpoiledAnswers {
   }
 
   private void assertFreeInTime(Duration limit) throws InterruptedException {
-    test.acquireWithin(limit, other.lock(name), "no other client acquired the lock afterwards")
-        .release();
+    test.assertFree(limit, other.lock(name), "no other client acquired the lock afterwards");
   }
 
   private void assertNobodyElse(String message) {
@@ -220,9 +219,8 @@ final class SpoiledAnswers {
     } else {
       assertFreeInTime(untilExpired());
     }
-    test.acquireWithin(
-            untilExpired(), client.lock(name), "the client itself could not acquire the lock")
-        .release();
+    test.assertFree(
+        untilExpired(), client.lock(name), "the client itself could not acquire the lock");
   }
 
   void attemptOnHeldLock() throws Exception {
@@ -492,11 +490,10 @@ final class SpoiledAnswers {
             LockException.class,
             () -> test.within(untilExpired(), waiter, "the waiter was not served"))
         .ifPresent(lease -> lease.ifPresent(Lease::release));
-    test.acquireWithin(
-            test.longLived().ttl().dividedBy(2),
-            other.lock(second),
-            "a refused release was not repeated until it succeeded")
-        .release();
+    test.assertFree(
+        test.longLived().ttl().dividedBy(2),
+        other.lock(second),
+        "a refused release was not repeated until it succeeded");
     RuleTest.renewNow(kept, test.bound());
     RuleTest.assertReleased(kept, "the store had freed the lock of a lease that is held");
     assertFreeInTime(untilExpired());

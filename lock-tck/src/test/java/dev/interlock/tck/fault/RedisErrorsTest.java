@@ -135,19 +135,25 @@ class RedisErrorsTest {
     return String.join(" ", RespFrame.read(client.getInputStream()).words());
   }
 
+  /** Checks the next replies, of an error only its first word. */
+  private void assertReplies(String... expected) throws IOException {
+    for (String reply : expected) {
+      String actual = reply();
+      assertEquals(reply, reply.endsWith(" ") ? actual.split(" ")[0] + " " : actual);
+    }
+  }
+
   @Test
   void aCommandInAPipelineIsRefusedInItsTurnAndNotExecuted() throws Exception {
     send("ECHO before");
-    assertEquals("before", reply());
+    assertReplies("before");
     try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.LOADING, 1, 1)) {
       assertFalse(spoiled.awaitHit(NOW));
       send("ECHO a", "ECHO b", "ECHO c");
-      assertEquals("a", reply());
-      assertTrue(reply().startsWith("LOADING Redis is"));
-      assertEquals("c", reply());
+      assertReplies("a", "LOADING ", "c");
       assertTrue(spoiled.awaitHit(NOW));
       send("ECHO d");
-      assertEquals("d", reply());
+      assertReplies("d");
     }
     assertEquals(List.of("ECHO before", "ECHO a", "ECHO c", "ECHO d"), List.copyOf(executed));
     assertTrue(way.speaksRedis());
@@ -158,25 +164,21 @@ class RedisErrorsTest {
   void everythingIsRefusedUntilItEnds() throws Exception {
     try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.NOPERM, 0, Integer.MAX_VALUE)) {
       send("ECHO a", "GET b");
-      assertEquals("NOPERM this user has no permissions to run the 'ECHO' command", reply());
-      assertEquals("NOPERM this user has no permissions to run the 'GET' command", reply());
+      assertReplies(
+          "NOPERM this user has no permissions to run the 'ECHO' command",
+          "NOPERM this user has no permissions to run the 'GET' command");
       assertTrue(spoiled.awaitHit(NOW));
     }
     send("ECHO c");
-    assertEquals("c", reply());
+    assertReplies("c");
   }
 
   @Test
   void messagesAreNoReplies() throws Exception {
     try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 2, 1)) {
       send("SUBSCRIBE one two", "ECHO a", "ECHO b", "ECHO c");
-      for (String channel : List.of("one", "two")) {
-        assertEquals("message early news", reply());
-        assertEquals("subscribe " + channel + " 1", reply());
-      }
-      assertEquals("a", reply());
-      assertTrue(reply().startsWith("BUSY "));
-      assertEquals("c", reply());
+      assertReplies("message early news", "subscribe one 1");
+      assertReplies("message early news", "subscribe two 1", "a", "BUSY ", "c");
       assertTrue(spoiled.awaitHit(NOW));
     }
   }
@@ -185,9 +187,7 @@ class RedisErrorsTest {
   void aSubscriptionThatIsRefusedHasOneReply() throws Exception {
     try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 1, 1)) {
       send("SUBSCRIBE one forbidden", "ECHO a", "ECHO b");
-      assertEquals("NOPERM", reply());
-      assertTrue(reply().startsWith("BUSY "));
-      assertEquals("b", reply());
+      assertReplies("NOPERM", "BUSY ", "b");
       assertTrue(spoiled.awaitHit(NOW));
     }
   }
@@ -197,9 +197,7 @@ class RedisErrorsTest {
   void aSubscriptionInATransactionIsTheLastThatIsCounted() throws Exception {
     try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 0, 1)) {
       send("MULTI", "SUBSCRIBE one two", "EXEC", "ECHO a");
-      for (String reply : List.of("MULTI", "QUEUED", "EXEC", "a")) {
-        assertEquals(reply, reply());
-      }
+      assertReplies("MULTI", "QUEUED", "EXEC", "a");
       assertFalse(spoiled.awaitHit(NOW));
     }
   }
@@ -208,10 +206,9 @@ class RedisErrorsTest {
   void aResetEndsATransaction() throws Exception {
     try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 0, 1)) {
       send("MULTI", "RESET");
-      assertEquals("MULTI", reply());
-      assertEquals("RESET", reply());
+      assertReplies("MULTI", "RESET");
       send("ECHO a");
-      assertTrue(reply().startsWith("BUSY "));
+      assertReplies("BUSY ");
     }
   }
 
@@ -219,11 +216,7 @@ class RedisErrorsTest {
   void whatIsPushedWithoutASubscriptionIsNoReply() throws Exception {
     try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 1, 1)) {
       send("TRACKED a", "ECHO b", "ECHO c");
-      assertEquals("invalidate", reply());
-      assertEquals("tracking-redir-broken 7", reply());
-      assertEquals("a", reply());
-      assertTrue(reply().startsWith("BUSY "));
-      assertEquals("c", reply());
+      assertReplies("invalidate", "tracking-redir-broken 7", "a", "BUSY ", "c");
       assertTrue(spoiled.awaitHit(NOW));
     }
   }
@@ -232,13 +225,10 @@ class RedisErrorsTest {
   void aConfirmationThatIsPushedIsAReply() throws Exception {
     try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 1, 1)) {
       send("PSUBSCRIBE one two", "ECHO a");
-      for (String pattern : List.of("one", "two")) {
-        assertEquals("pmessage early news", reply());
-        assertEquals("psubscribe " + pattern + " 1", reply());
-      }
-      assertTrue(reply().startsWith("BUSY "));
+      assertReplies("pmessage early news", "psubscribe one 1");
+      assertReplies("pmessage early news", "psubscribe two 1", "BUSY ");
       send("ECHO b");
-      assertEquals("b", reply());
+      assertReplies("b");
       assertTrue(spoiled.awaitHit(NOW));
     }
   }
@@ -246,12 +236,10 @@ class RedisErrorsTest {
   @Test
   void aTransactionIsLeftAlone() throws Exception {
     send("MULTI", "ECHO a");
-    assertEquals("MULTI", reply());
-    assertEquals("a", reply());
+    assertReplies("MULTI", "a");
     try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.BUSY, 0, 1)) {
       send("ECHO b", "ECHO EXEC");
-      assertEquals("b", reply());
-      assertEquals("EXEC", reply());
+      assertReplies("b", "EXEC");
       assertFalse(spoiled.awaitHit(NOW));
     }
   }
@@ -260,13 +248,12 @@ class RedisErrorsTest {
   void anExecThatIsRefusedHasDiscardedTheTransaction() throws Exception {
     try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.LOADING, 0, 1)) {
       send("MULTI", "ECHO a", "EXEC", "ECHO b");
-      assertEquals("MULTI", reply());
-      assertEquals("a", reply());
+      assertReplies("MULTI", "a");
       assertEquals(
           "EXECABORT Transaction discarded because of:"
               + " LOADING Redis is loading the dataset in memory",
           reply());
-      assertEquals("b", reply());
+      assertReplies("b");
       assertTrue(spoiled.awaitHit(NOW));
     }
     assertEquals(List.of("MULTI", "ECHO a", "DISCARD", "ECHO b"), List.copyOf(executed));
@@ -276,9 +263,9 @@ class RedisErrorsTest {
   void anExecThatIsRedirectedHasDiscardedTheTransaction() throws Exception {
     try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.MOVED, 0, 1)) {
       send("MULTI", "EXEC", "ECHO a");
-      assertEquals("MULTI", reply());
+      assertReplies("MULTI");
       assertTrue(reply().startsWith("MOVED 866 "));
-      assertEquals("a", reply());
+      assertReplies("a");
       assertTrue(spoiled.awaitHit(NOW));
     }
     assertEquals(List.of("MULTI", "DISCARD", "ECHO a"), List.copyOf(executed));
@@ -288,11 +275,10 @@ class RedisErrorsTest {
   void aDiscardIsOfItsTransaction() throws Exception {
     try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.NOPERM, 0, 1)) {
       send("MULTI", "DISCARD");
-      assertEquals("MULTI", reply());
-      assertEquals("DISCARD", reply());
+      assertReplies("MULTI", "DISCARD");
       assertFalse(spoiled.awaitHit(NOW));
       send("ECHO a");
-      assertTrue(reply().startsWith("NOPERM "));
+      assertReplies("NOPERM ");
     }
   }
 
@@ -300,11 +286,7 @@ class RedisErrorsTest {
   void anErrorThatIsDueIsSaidThoughTheConnectionIsLeftAlone() throws Exception {
     try (RedisErrors.ActiveErrors spoiled = way.answer(RedisError.LOADING, 1, Integer.MAX_VALUE)) {
       send("WAIT a", "ECHO b", "EXEC", "UNSUBSCRIBE", "ECHO c");
-      assertEquals("a", reply());
-      assertTrue(reply().startsWith("LOADING "));
-      assertTrue(reply().startsWith("EXECABORT "));
-      assertEquals("UNSUBSCRIBE", reply());
-      assertEquals("c", reply());
+      assertReplies("a", "LOADING ", "EXECABORT ", "UNSUBSCRIBE", "c");
       assertTrue(spoiled.awaitHit(NOW));
     }
   }

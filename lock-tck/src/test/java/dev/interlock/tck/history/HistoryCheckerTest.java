@@ -289,13 +289,6 @@ class HistoryCheckerTest {
       lease("2", 0, 200, 300);
       assertClean();
     }
-
-    @Test
-    void anOverlapIsToldFromTokensThatAreInOrder() {
-      lease("1", 64, 100, 1_000);
-      lease("2", 128, 200, 300);
-      assertFound(Kind.OVERLAP, "1", "2");
-    }
   }
 
   @Nested
