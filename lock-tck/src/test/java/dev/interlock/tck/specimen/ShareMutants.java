@@ -170,7 +170,7 @@ final class ShareMutants {
             .fault("All that hold a name together have the token of the first.")
             .harness(() -> MemoryMutant.ofBackend(new SharedToken.Tokens(true)::of))
             .refusedBy("FENCE-07", "leases that are held together have the same token")
-            .refusedBy("FENCE-08", "whether the earlier of two readers may read after the later")
+            .refusedBy("FENCE-08", "from one of two readers to the other")
             .refusedBy("RW-01", "two leases have the same token")
             .refusedBy("RW-08", "the token shown")
             .refusedBy("SEM-01", "two leases have the same token")
