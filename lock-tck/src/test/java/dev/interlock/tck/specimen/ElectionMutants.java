@@ -24,7 +24,7 @@ final class ElectionMutants {
   private ElectionMutants() {}
 
   static List<Specimen> all() {
-    return List.of(
+    return MemorySpecimens.of(
         Specimen.mutant("two leaders")
             .fault("Half of the clients hold an election of their own.")
             .harness(
@@ -48,46 +48,38 @@ final class ElectionMutants {
                       });
                 })
             .onlyRules("other rules see only one of the two elections", "ELECT-01")
-            .refusedBy("ELECT-01", "leaders at one time")
-            .build(),
+            .refusedBy("ELECT-01", "leaders at one time"),
         Specimen.mutant("a leader that does not learn of its loss")
             .fault("The work of a leader does not learn that the lease is lost.")
             .harness(() -> ofElection(ElectionMutants::unaware))
-            .refusedBy("ELECT-02", "a leader's loss was not signalled")
-            .build(),
+            .refusedBy("ELECT-02", "a leader's loss was not signalled"),
         Specimen.mutant("work that is not interrupted")
             .fault("The lease reports its loss, but the work continues until it checks the lease.")
             .harness(() -> ofElection(ElectionMutants::notInterrupted))
-            .refusedBy("ELECT-02", "the work of a lost leader went on")
-            .build(),
+            .refusedBy("ELECT-02", "the work of a lost leader went on"),
         Specimen.mutant("a campaign beside the work")
             .fault("A candidate whose lease is lost campaigns again while its work continues.")
             .harness(() -> ofElection(ElectionMutants::campaignBesideWork))
-            .refusedBy("ELECT-02", "calls of the work before it has ended")
-            .build(),
+            .refusedBy("ELECT-02", "calls of the work before it has ended"),
         Specimen.mutant("the first leader forever")
             .fault("An observer is called for the first leader only.")
             .harness(() -> ofElection(ElectionMutants::firstLeader))
-            .refusedBy("ELECT-03", "an observer was not called with the next leader")
-            .build(),
+            .refusedBy("ELECT-03", "an observer was not called with the next leader"),
         Specimen.mutant("an observer called only on changes")
             .fault("An observer is not called with the state at the beginning.")
             .harness(() -> ofElection(ElectionMutants::changesOnly))
-            .refusedBy("ELECT-03", "an observer was not called with no leader")
-            .build(),
+            .refusedBy("ELECT-03", "an observer was not called with no leader"),
         Specimen.mutant("a leader that does not resign")
             .fault(
                 "Closing a candidacy does not wait for its work, and keeps the leadership for another 10 s.")
             .harness(() -> ofElection(ElectionMutants::notResigning))
             .refusedBy("ELECT-04", "nobody leads after a leader has resigned")
-            .refusedBy("ELECT-05", "closing did not wait for the work")
-            .build(),
+            .refusedBy("ELECT-05", "closing did not wait for the work"),
         Specimen.mutant("a candidate that stands once")
             .fault("When its work has ended, a candidate does not call it again.")
             .harness(() -> ofElection(ElectionMutants::standingOnce))
             .onlyRules("it keeps a leadership that it does not use", "ELECT-05")
-            .refusedBy("ELECT-05", "a candidate did not stand again after its work")
-            .build());
+            .refusedBy("ELECT-05", "a candidate did not stand again after its work"));
   }
 
   private static MemoryMutant ofElection(

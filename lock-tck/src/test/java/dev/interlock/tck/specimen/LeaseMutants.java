@@ -39,12 +39,11 @@ final class LeaseMutants {
   private LeaseMutants() {}
 
   static List<Specimen> all() {
-    return List.of(
+    return MemorySpecimens.of(
         Specimen.mutant("second close frees the successor")
             .fault("A repeated release deletes the lock, even if another client holds it.")
             .harness(() -> MemoryMutant.ofClient(SecondReleaseForces::new))
-            .refusedBy("EXCL-03", "the successor's lease was lost")
-            .build(),
+            .refusedBy("EXCL-03", "the successor's lease was lost"),
         Specimen.mutant("lease bound to its thread")
             .fault("Only the thread that waited for a lease can renew it.")
             .harness(
@@ -57,50 +56,42 @@ final class LeaseMutants {
                                 return ofOneThread(super.acquire());
                               }
                             }))
-            .refusedBy("EXCL-07", "acquired by another thread")
-            .build(),
+            .refusedBy("EXCL-07", "acquired by another thread"),
         Specimen.mutant("maximum hold time ignored")
             .fault("Renewal never ends.")
             .harness(
                 () ->
                     new MemoryMutantWithOptions(
                         options -> options.toBuilder().maxHold(null).build()))
-            .refusedBy("LEASE-06", "the maximum hold time did not end the lease")
-            .build(),
+            .refusedBy("LEASE-06", "the maximum hold time did not end the lease"),
         Specimen.mutant("minimum hold ignored")
             .fault("A release always frees the lock.")
             .harness(() -> MemoryMutant.ofClient(LeaseMutants::minimumHoldIgnored))
-            .refusedBy("LEASE-11", "an early release was not deferred")
-            .build(),
+            .refusedBy("LEASE-11", "an early release was not deferred"),
         Specimen.mutant("thread per lease")
             .fault("Every lease starts a thread.")
             .harness(ThreadPerLease::new)
-            .refusedBy("LEASE-08", "more threads than one lease")
-            .build(),
+            .refusedBy("LEASE-08", "more threads than one lease"),
         Specimen.mutant("renewal on the JVM's timer")
             .fault("Renewals run on the thread that times out the futures of the whole JVM.")
             .harness(RenewalOnTheJvmsTimer::new)
-            .refusedBy("LEASE-08", "all renewed leases were lost")
-            .build(),
+            .refusedBy("LEASE-08", "all renewed leases were lost"),
         Specimen.mutant("expired lease remembered")
             .fault("The client keeps every lease until it is released, even an expired one.")
             .harness(ExpiredLeaseRemembered::new)
             .exceptRules(
                 "the number of kept objects varies with the leases that a rule lets expire",
                 "LEASE-08")
-            .refusedBy("REL-06", "have left objects in the client")
-            .build(),
+            .refusedBy("REL-06", "have left objects in the client"),
         Specimen.mutant("abandoned lease kept")
             .fault("The client refers to its leases, so an abandoned one is renewed forever.")
             .harness(AbandonedLeaseKept::new)
             .exceptRules("the kept objects and their listener threads vary", "REL-04", "LEASE-08")
-            .refusedBy("LEASE-09", "the loss of an abandoned lease")
-            .build(),
+            .refusedBy("LEASE-09", "the loss of an abandoned lease"),
         Specimen.mutant("sleep not noticed")
             .fault("The client reads only the monotonic clock.")
             .harness(() -> new MemoryMutantWithoutWallClock(client -> client))
-            .refusedBy("LEASE-10", "held although the machine slept")
-            .build(),
+            .refusedBy("LEASE-10", "held although the machine slept"),
         Specimen.mutant("loss never signalled")
             .fault("The loss of a lease is never reported.")
             .harness(() -> MemoryMutant.ofLease(LeaseMutants::neverSignalled))
@@ -108,24 +99,20 @@ final class LeaseMutants {
             .refusedBy("LOSS-04", "the loss of a lease was not reported")
             .refusedBy("LEASE-06", "the maximum hold time did not end the lease")
             .refusedBy("LEASE-10", "the loss was not reported")
-            .refusedBy("LEASE-02", "not all were reported within a renewal interval")
-            .build(),
+            .refusedBy("LEASE-02", "not all were reported within a renewal interval"),
         Specimen.mutant("loss signalled twice")
             .fault("Two sources report a loss, 300 ms apart.")
             .harness(() -> MemoryMutant.ofLease(LeaseMutants::signalledTwice))
-            .refusedBy("LOSS-01", "the loss was reported")
-            .build(),
+            .refusedBy("LOSS-01", "the loss was reported"),
         Specimen.mutant("loss signalled on release")
             .fault("Every end of a lease is reported as its loss, even a release.")
             .harness(() -> MemoryMutant.ofLease(SignalledOnRelease::new))
             .refusedBy("LOSS-03", "a release was reported as")
-            .refusedBy("LEASE-05", "something followed the release")
-            .build(),
+            .refusedBy("LEASE-05", "something followed the release"),
         Specimen.mutant("one thread for all listeners")
             .fault("The listeners of all leases are called one after the other.")
             .harness(() -> MemoryMutant.ofClient(LeaseMutants::oneThreadForListeners))
-            .refusedBy("LOSS-04", "because another one has bad listeners")
-            .build(),
+            .refusedBy("LOSS-04", "because another one has bad listeners"),
         Specimen.mutant("close throws for a lost lease")
             .fault("Closing a lease that was lost throws.")
             .harness(
@@ -142,8 +129,7 @@ final class LeaseMutants {
                             }))
             .refusedBy("REL-01", "lost before it was closed")
             .refusedBy("EXCL-03", "lost before it was closed")
-            .refusedBy("LOSS-01", "lost before it was closed")
-            .build(),
+            .refusedBy("LOSS-01", "lost before it was closed"),
         Specimen.mutant("release that forgets what it did")
             .fault("A repeated release reports that the lease was lost.")
             .harness(
@@ -160,8 +146,7 @@ final class LeaseMutants {
                                     : super.release();
                               }
                             }))
-            .refusedBy("REL-01", "release number")
-            .build(),
+            .refusedBy("REL-01", "release number"),
         Specimen.mutant("handoff called a release")
             .fault("A handoff without a request to the store is reported as a release.")
             .harness(
@@ -177,8 +162,7 @@ final class LeaseMutants {
                                     : outcome;
                               }
                             }))
-            .refusedBy("REL-01", "a release without a request to the store returned")
-            .build());
+            .refusedBy("REL-01", "a release without a request to the store returned"));
   }
 
   private static final class SecondReleaseForces extends ForwardingClient {

@@ -25,12 +25,11 @@ final class LockMutants {
   private LockMutants() {}
 
   static List<Specimen> all() {
-    return List.of(
+    return MemorySpecimens.of(
         Specimen.mutant("reentrant by thread")
             .fault("The thread that holds a lock can acquire it again.")
             .harness(() -> MemoryMutant.ofLock(LockMutants::reentrantByThread))
-            .refusedBy("EXCL-06", "was reentrant")
-            .build(),
+            .refusedBy("EXCL-06", "was reentrant"),
         Specimen.mutant("attempt that waits")
             .fault("A client's first tryAcquire() on a held lock waits for 40 s.")
             .harness(
@@ -48,8 +47,7 @@ final class LockMutants {
             .exceptRules(
                 "a waiter whose time is over may still be granted the lock for a moment", "API-03")
             .refusedBy("WAIT-01", "did not return while the lock was held")
-            .refusedBy("LEASE-09", "the view did not hold the lock")
-            .build(),
+            .refusedBy("LEASE-09", "the view did not hold the lock"),
         Specimen.mutant("timeout ignored")
             .fault("A timed attempt with less than a second to go waits for 40 s.")
             .harness(
@@ -64,8 +62,7 @@ final class LockMutants {
                                     isPatient(timeout) ? Duration.ofSeconds(40) : timeout);
                               }
                             }))
-            .refusedBy("WAIT-02", "later than")
-            .build(),
+            .refusedBy("WAIT-02", "later than"),
         Specimen.mutant("gives up early")
             .fault("A timed attempt with less than a second to go waits for half its time.")
             .harness(
@@ -80,16 +77,14 @@ final class LockMutants {
                                     isPatient(timeout) ? timeout.dividedBy(2) : timeout);
                               }
                             }))
-            .refusedBy("WAIT-02", "earlier than")
-            .build(),
+            .refusedBy("WAIT-02", "earlier than"),
         Specimen.mutant("interrupt swallowed")
             .fault("An interrupted wait continues.")
             .harness(() -> MemoryMutant.ofLock(LockMutants::interruptSwallowed))
             .refusedBy("WAIT-07", "the interrupted waiter did not leave")
             .refusedBy("REL-03", "an interrupted thread did not return")
             .refusedBy("FAIR-01", "was not served")
-            .refusedBy("FAIR-02", "was not served")
-            .build(),
+            .refusedBy("FAIR-02", "was not served"),
         Specimen.mutant("line of sixteen")
             .fault("Only sixteen waiters of one client and name are served.")
             .harness(
@@ -109,8 +104,7 @@ final class LockMutants {
                               }
                             }))
             .refusedBy("WAIT-09", "waiters were not served")
-            .refusedBy("FENCE-01", "a waiter was not served")
-            .build(),
+            .refusedBy("FENCE-01", "a waiter was not served"),
         Specimen.mutant("contention as a failure")
             .fault("An attempt on a held lock throws, as if the store were dead.")
             .harness(
@@ -137,8 +131,7 @@ final class LockMutants {
             .refusedBy("EXCL-06", "it is held")
             .refusedBy("WAIT-02", "it is held")
             .refusedBy("LEASE-02", "it is held")
-            .refusedBy("API-02", "it is held")
-            .build(),
+            .refusedBy("API-02", "it is held"),
         Specimen.mutant("long names cut")
             .fault("Names that are too long are cut.")
             .harness(
@@ -154,28 +147,24 @@ final class LockMutants {
                                         : name);
                               }
                             }))
-            .refusedBy("API-01", "IllegalArgumentException")
-            .build(),
+            .refusedBy("API-01", "IllegalArgumentException"),
         Specimen.mutant("inspection from memory")
             .fault("A client sees only the locks that it holds itself.")
             .harness(() -> MemoryMutant.ofClient(LockMutants::inspectionFromMemory))
             .refusedBy("ADMIN-01", "not held while a lease was")
             .refusedBy("API-03", "not seen")
             .refusedBy("FAIR-01", "a waiter is not shown in the queue")
-            .refusedBy("FAIR-02", "a waiter is not shown in the queue")
-            .build(),
+            .refusedBy("FAIR-02", "a waiter is not shown in the queue"),
         Specimen.mutant("close that leaves everything behind")
             .fault("Closing a client ends neither its leases nor its waits.")
             .harness(() -> new ClosesNothing(new ConcurrentLinkedQueue<>()))
             .refusedBy("REL-05", "expected: <java.lang.IllegalStateException>")
             .refusedBy("FAIR-01", "was not served")
-            .refusedBy("FAIR-02", "was not served")
-            .build(),
+            .refusedBy("FAIR-02", "was not served"),
         Specimen.mutant("every name remembered")
             .fault("The client keeps an object for every name that was ever used.")
             .harness(EveryNameRemembered::new)
-            .refusedBy("REL-04", "bytes of heap")
-            .build());
+            .refusedBy("REL-04", "bytes of heap"));
   }
 
   /** A short time that is not an invalid argument. */

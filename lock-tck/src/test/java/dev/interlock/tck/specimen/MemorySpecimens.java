@@ -8,6 +8,10 @@ public final class MemorySpecimens {
 
   private MemorySpecimens() {}
 
+  static List<Specimen> of(Specimen.Builder... descriptions) {
+    return Stream.of(descriptions).map(Specimen.Builder::build).toList();
+  }
+
   /** {@return the mutants, in the order of the document} */
   public static List<Specimen> all() {
     return Stream.of(

@@ -18,25 +18,22 @@ final class ProviderMutants {
   private ProviderMutants() {}
 
   static List<Specimen> all() {
-    return List.of(
+    return MemorySpecimens.of(
         Specimen.mutant("URI not looked at")
             .fault("The provider accepts any address and unknown parameters.")
             .harness(() -> new ByUri("careless://localhost:1"))
             .onlyRules(ENGINE, "API-*")
-            .refusedBy("API-04", "LockConfigurationException")
-            .build(),
+            .refusedBy("API-04", "LockConfigurationException"),
         Specimen.mutant("password repeated")
             .fault("The message about a wrong password quotes it.")
             .harness(Talkative::new)
             .onlyRules(ENGINE, "API-*")
-            .refusedBy("API-05", "a message shows the password")
-            .build(),
+            .refusedBy("API-05", "a message shows the password"),
         Specimen.mutant("waiting by spinning")
             .fault("A waiter polls without a pause, and never frees the processor.")
             .harness(Spinning::new)
             .onlyRules("a spinning waiter takes the processors from the other tests", "API-06")
-            .refusedBySince(21, "API-06", "a virtual thread beside")
-            .build());
+            .refusedBySince(21, "API-06", "a virtual thread beside"));
   }
 
   /** A harness that opens clients by a fixed URI. */

@@ -18,7 +18,7 @@ final class SetMutants {
   private SetMutants() {}
 
   static List<Specimen> all() {
-    return List.of(
+    return MemorySpecimens.of(
         Specimen.mutant("set made of single locks")
             .fault(
                 "Names are acquired one after the other, in the order of UTF-16; nothing renews the"
@@ -36,8 +36,7 @@ final class SetMutants {
                             }))
             .refusedBy("MULTI-01", "expected")
             .refusedBy("MULTI-02", "was freed while the set waited for the second")
-            .refusedBy("MULTI-03", "IllegalArgumentException")
-            .build());
+            .refusedBy("MULTI-03", "IllegalArgumentException"));
   }
 
   private static final class OneByOne implements MultiLock {

@@ -29,20 +29,18 @@ final class ShareMutants {
   private ShareMutants() {}
 
   static List<Specimen> all() {
-    return List.of(
+    return MemorySpecimens.of(
         Specimen.mutant("readers beside a writer")
             .fault("Readers and writers of a name have different keys.")
             .harness(() -> MemoryMutant.ofBackend(ShareMutants::readersApart))
             .onlyRules("it breaks nearly every rule about both sides", "RW-01", "RW-02")
             .refusedBy("RW-01", "a writer was granted beside a reader")
-            .refusedBy("RW-02", "a waiter is not shown in the queue")
-            .build(),
+            .refusedBy("RW-02", "a waiter is not shown in the queue"),
         Specimen.mutant("one permit too many")
             .fault("The store grants while less than the limit is held.")
             .harness(() -> MemoryMutant.ofBackend(ShareMutants::oneTooMany))
             .onlyRules("it breaks nearly every rule about permits", "SEM-01")
-            .refusedBy("SEM-01", "more permits were granted than there are")
-            .build(),
+            .refusedBy("SEM-01", "more permits were granted than there are"),
         Specimen.mutant("weight forgotten at the first renewal")
             .fault("The renewal of several permits keeps one of them, on a store without a queue.")
             .harness(
@@ -53,13 +51,11 @@ final class ShareMutants {
                 })
             .onlyRules(
                 "others find it when a permit that was given back gets in their way", "SEM-01")
-            .refusedBy("SEM-01", "a renewal gave back permits")
-            .build(),
+            .refusedBy("SEM-01", "a renewal gave back permits"),
         Specimen.mutant("weight shown as one")
             .fault("Every holder is shown with one permit.")
             .harness(() -> MemoryMutant.ofBackend(ShareMutants::weightShownAsOne))
-            .refusedBy("SEM-06", "the number of permits shown of each holder")
-            .build(),
+            .refusedBy("SEM-06", "the number of permits shown of each holder"),
         Specimen.mutant("permits that do not come back")
             .fault("Permits come back only if they are released in time.")
             .harness(() -> MemoryMutant.ofBackend(ShareMutants::permitsKept))
@@ -67,8 +63,7 @@ final class ShareMutants {
             .refusedBy("SEM-04", "a hold did not expire")
             .refusedBy("SEM-06", "no waiter acquired the lock after the revoked lease had ended")
             .refusedBy("LEASE-01", "its own TTL, shorter than its client's")
-            .refusedBy("FENCE-02", "an attempt on a free lock returned empty")
-            .build(),
+            .refusedBy("FENCE-02", "an attempt on a free lock returned empty"),
         Specimen.mutant("dead permits counted on a busy name")
             .fault(
                 "A counter holds the permits in use. Those of a holder that has ended leave it only"
@@ -79,8 +74,7 @@ final class ShareMutants {
                   return MemoryMutant.ofBackend(right -> new CountedTogether(right, permits));
                 })
             .onlyRules("a waiter for all permits is not told of the last holder's end", "SEM-03")
-            .refusedBy("SEM-03", "a hold that has ended is still counted while another is held")
-            .build(),
+            .refusedBy("SEM-03", "a hold that has ended is still counted while another is held"),
         Specimen.mutant("a writer that starves")
             .fault(
                 "The store keeps no queue and does not remember who waits: readers are granted as"
@@ -89,38 +83,32 @@ final class ShareMutants {
             .onlyRules("what others find depends on when a waiter polls", "RW-02", "SEM-02")
             // Without a record of the waiters, chance decides who starves.
             .refusedBy("RW-02", "starved")
-            .refusedBy("SEM-02", "starved")
-            .build(),
+            .refusedBy("SEM-02", "starved"),
         Specimen.mutant("an attempt that overtakes")
             .fault("An attempt that does not wait checks the holders only, not the queue.")
             .harness(() -> MemoryMutant.ofBackend(ShareMutants::overtaking))
             .onlyRules("it overtakes by breaking the queue", "RW-02", "SEM-02")
             .refusedBy("RW-02", "a small request overtook one for the whole")
-            .refusedBy("SEM-02", "a small request overtook one for the whole")
-            .build(),
+            .refusedBy("SEM-02", "a small request overtook one for the whole"),
         Specimen.mutant("one TTL for the whole name")
             .fault("Each grant and renewal sets the expiry of all holders.")
             .harness(() -> oneTtl(OneTtl.Cause.GRANT_OR_RENEWAL))
             .refusedBy("RW-03", "the expiry of one hold freed the others")
-            .refusedBy("SEM-03", "the expiry of one hold freed the others")
-            .build(),
+            .refusedBy("SEM-03", "the expiry of one hold freed the others"),
         Specimen.mutant("a renewal for the whole name")
             .fault("Each renewal sets the expiry of all holders.")
             .harness(() -> oneTtl(OneTtl.Cause.RENEWAL))
             .refusedBy("RW-03", "the expiry of one hold freed the others")
-            .refusedBy("SEM-03", "the expiry of one hold freed the others")
-            .build(),
+            .refusedBy("SEM-03", "the expiry of one hold freed the others"),
         Specimen.mutant("a minimum hold for the whole name")
             .fault("The end of a minimum hold is the expiry of all holders.")
             .harness(() -> oneTtl(OneTtl.Cause.DEFERRAL))
             .refusedBy("RW-03", "the minimum hold of one ended the hold of another")
-            .refusedBy("SEM-03", "the minimum hold of one ended the hold of another")
-            .build(),
+            .refusedBy("SEM-03", "the minimum hold of one ended the hold of another"),
         Specimen.mutant("weight forgotten for the minimum hold")
             .fault("A deferred release keeps one of several permits.")
             .harness(() -> MemoryMutant.ofBackend(ShareMutants::deferredWeightOne))
-            .refusedBy("SEM-01", "given back before its minimum hold was over")
-            .build(),
+            .refusedBy("SEM-01", "given back before its minimum hold was over"),
         Specimen.mutant("a disagreement that is granted")
             .fault("Every kind of lock and every limit has its own key.")
             .harness(
@@ -129,15 +117,13 @@ final class ShareMutants {
                   return MemoryMutant.ofBackend(right -> keyPerShare(right, keys));
                 })
             .refusedBy("RW-09", "a name was acquired in two ways")
-            .refusedBy("SEM-07", "a name was acquired in two ways")
-            .build(),
+            .refusedBy("SEM-07", "a name was acquired in two ways"),
         Specimen.mutant("a release that frees the whole name")
             .fault("The release of a reader or permit deletes the key with all holders.")
             .harness(() -> MemoryMutant.ofSilentBackend(ShareMutants::releaseOfAll))
             .onlyRules("it breaks most rules about several holders", "RW-04", "SEM-04")
             .refusedBy("RW-04", "a release ended the hold of another")
-            .refusedBy("SEM-04", "a release ended the hold of another")
-            .build(),
+            .refusedBy("SEM-04", "a release ended the hold of another"),
         Specimen.mutant("a shared renewal whose answer is not read")
             .fault("The store's answers to renewals of readers and permits are ignored.")
             .harness(() -> MemoryMutant.ofSilentBackend(ShareMutants::answerNotRead))
@@ -145,16 +131,14 @@ final class ShareMutants {
             .refusedBy("RW-06", "the loss of one of several holders was not signalled")
             .refusedBy("SEM-06", "the loss of one of several holders was not signalled")
             .refusedBy("LEASE-02", "not all were reported within a renewal interval")
-            .refusedBy("LOSS-01", "not all were reported within a renewal interval")
-            .build(),
+            .refusedBy("LOSS-01", "not all were reported within a renewal interval"),
         Specimen.mutant("inspection of one holder")
             .fault("Only the first of several holders is shown.")
             .harness(() -> MemoryMutant.ofBackend(ShareMutants::firstShown))
             .refusedBy("RW-03", "the store ended a hold that was valid")
             .refusedBy("RW-08", "the holders shown")
             .refusedBy("SEM-03", "the store ended a hold that was valid")
-            .refusedBy("SEM-06", "the holders shown")
-            .build(),
+            .refusedBy("SEM-06", "the holders shown"),
         Specimen.mutant("a forced release of one holder")
             .fault("A forced release frees only the first of several holders.")
             .harness(
@@ -164,8 +148,7 @@ final class ShareMutants {
                 })
             .onlyRules("it frees nothing where the holder is not known", "RW-08", "SEM-06")
             .refusedBy("RW-08", "not free after the forced release")
-            .refusedBy("SEM-06", "not free after the forced release")
-            .build(),
+            .refusedBy("SEM-06", "not free after the forced release"),
         Specimen.mutant("shared tokens that repeat")
             .fault("All that hold a name together have the token of the first.")
             .harness(() -> MemoryMutant.ofBackend(new SharedToken.Tokens(true)::of))
@@ -174,8 +157,7 @@ final class ShareMutants {
             .refusedBy("RW-01", "two leases have the same token")
             .refusedBy("RW-08", "the token shown")
             .refusedBy("SEM-01", "two leases have the same token")
-            .refusedBy("SEM-06", "the token shown")
-            .build(),
+            .refusedBy("SEM-06", "the token shown"),
         Specimen.mutant("readers without tokens of their own")
             .fault("A grant to a reader or of permits draws no token, but repeats the last one.")
             .harness(() -> MemoryMutant.ofBackend(new SharedToken.Tokens(false)::of))
@@ -184,8 +166,7 @@ final class ShareMutants {
             .refusedBy("RW-01", "two leases have the same token")
             .refusedBy("RW-08", "the token shown")
             .refusedBy("SEM-01", "two leases have the same token")
-            .refusedBy("SEM-06", "the token shown")
-            .build());
+            .refusedBy("SEM-06", "the token shown"));
   }
 
   private static MemoryMutant oneTtl(OneTtl.Cause cause) {

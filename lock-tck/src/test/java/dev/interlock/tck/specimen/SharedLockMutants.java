@@ -23,12 +23,11 @@ final class SharedLockMutants {
   private SharedLockMutants() {}
 
   static List<Specimen> all() {
-    return List.of(
+    return MemorySpecimens.of(
         Specimen.mutant("a permit released twice frees two")
             .fault("A repeated release returns another permit that the client holds.")
             .harness(() -> MemoryMutant.ofClient(SharedLockMutants::releasingTwice))
-            .refusedBy("SEM-04", "a release ended the hold of another")
-            .build(),
+            .refusedBy("SEM-04", "a release ended the hold of another"),
         Specimen.mutant("permits not counted")
             .fault("Impossible numbers of permits are replaced by possible ones.")
             .harness(
@@ -46,8 +45,7 @@ final class SharedLockMutants {
                                 return anyNumber(right);
                               }
                             }))
-            .refusedBy("SEM-08", "an impossible number of permits was accepted")
-            .build(),
+            .refusedBy("SEM-08", "an impossible number of permits was accepted"),
         Specimen.mutant("an upgrade that is granted")
             .fault(
                 "A thread that holds the read lock and locks the other side continues as a writer.")
@@ -62,8 +60,7 @@ final class SharedLockMutants {
                                 return new Upgrading(right);
                               }
                             }))
-            .refusedBy("RW-07", "a thread changed sides")
-            .build());
+            .refusedBy("RW-07", "a thread changed sides"));
   }
 
   /** Forwards every call to another semaphore. */

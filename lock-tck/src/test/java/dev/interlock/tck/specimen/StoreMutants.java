@@ -36,7 +36,7 @@ final class StoreMutants {
   private StoreMutants() {}
 
   static List<Specimen> all() {
-    return List.of(
+    return MemorySpecimens.of(
         Specimen.mutant("expiry ignored")
             .fault("The store never expires a lease.")
             .harness(() -> MemoryMutant.ofBackend(StoreMutants::expiryIgnored))
@@ -49,33 +49,28 @@ final class StoreMutants {
             .refusedBy("ADMIN-01", "remaining")
             .refusedBy("ADMIN-03", "no waiter acquired the lock after the revoked lease had ended")
             .refusedBy("JUC-04", "the lease did not expire")
-            .refusedBy("FENCE-02", "an attempt on a free lock returned empty")
-            .build(),
+            .refusedBy("FENCE-02", "an attempt on a free lock returned empty"),
         Specimen.mutant("TTL of the client for every lock")
             .fault("The store ignores the TTL of a lock, and uses that of its client.")
             .harness(() -> MemoryMutant.ofBackendWithOptions(StoreMutants::ttlOfTheClient))
-            .refusedBy("LEASE-01", "its client")
-            .build(),
+            .refusedBy("LEASE-01", "its client"),
         Specimen.mutant("renewal with the TTL of the client")
             .fault("A renewal ignores the TTL of a lock, and uses that of its client.")
             .harness(
                 () -> MemoryMutant.ofBackendWithOptions(StoreMutants::renewalWithTtlOfTheClient))
-            .refusedBy("LEASE-01", "its client")
-            .build(),
+            .refusedBy("LEASE-01", "its client"),
         Specimen.mutant("TTL in 32 bits")
             .fault("The milliseconds of a TTL wrap at 2^31.")
             .harness(
                 () -> MemoryMutant.ofBackend(right -> ttlWrapped(right, millis -> (int) millis)))
-            .refusedBy("LEASE-01", "a lease with a long TTL was lost")
-            .build(),
+            .refusedBy("LEASE-01", "a lease with a long TTL was lost"),
         Specimen.mutant("TTL in 32 bits without a sign")
             .fault("The milliseconds of a TTL wrap at 2^32.")
             .harness(
                 () ->
                     MemoryMutant.ofBackend(
                         right -> ttlWrapped(right, millis -> millis & 0xFFFF_FFFFL)))
-            .refusedBy("LEASE-01", "the time left was shown as")
-            .build(),
+            .refusedBy("LEASE-01", "the time left was shown as"),
         Specimen.mutant("expiry pushed back by failed attempts")
             .fault("Every attempt sets the expiry of the lock, even one that fails.")
             .harness(
@@ -83,8 +78,7 @@ final class StoreMutants {
                   Map<String, Grant> holders = new ConcurrentHashMap<>();
                   return MemoryMutant.ofBackend(right -> expiryPushedBack(right, holders));
                 })
-            .refusedBy("WAIT-05", "did not get the lock after the TTL")
-            .build(),
+            .refusedBy("WAIT-05", "did not get the lock after the TTL"),
         Specimen.mutant("check-then-set")
             .fault("The backend checks whether the lock is free, and sets it in a second step.")
             .harness(() -> MemoryMutant.ofSilentBackend(StoreMutants::checkThenSet))
@@ -98,19 +92,16 @@ final class StoreMutants {
                 "WAIT-09",
                 "LEASE-05")
             .refusedBy("EXCL-01", "two leases were valid at once")
-            .refusedBy("FENCE-01", "two leases were valid at once")
-            .build(),
+            .refusedBy("FENCE-01", "two leases were valid at once"),
         Specimen.mutant("names case-folded")
             .fault("The store compares names without regard to case.")
             .harness(() -> MemoryMutant.ofBackend(StoreMutants::namesFolded))
             .refusedBy("EXCL-02", "is taken for another name")
-            .refusedBy("ADMIN-04", "returned empty")
-            .build(),
+            .refusedBy("ADMIN-04", "returned empty"),
         Specimen.mutant("long names refused")
             .fault("A name may have no more than 255 bytes.")
             .harness(() -> MemoryMutant.ofBackend(StoreMutants::longNamesRefused))
-            .refusedBy("API-03", "too long")
-            .build(),
+            .refusedBy("API-03", "too long"),
         Specimen.mutant("long labels cut")
             .fault("The store keeps only 64 characters of a label.")
             .harness(
@@ -124,8 +115,7 @@ final class StoreMutants {
                                 return label.substring(0, Math.min(label.length(), 64));
                               }
                             }))
-            .refusedBy("API-03", "the holder shown")
-            .build(),
+            .refusedBy("API-03", "the holder shown"),
         Specimen.mutant("label that ends an entry")
             .fault(
                 "An entry is the label, a colon and the expiry. With a colon in its label, it has"
@@ -142,8 +132,7 @@ final class StoreMutants {
                                     : claim.ttl();
                               }
                             }))
-            .refusedBy("API-03", "two clients acquired a lock whose holder has the label")
-            .build(),
+            .refusedBy("API-03", "two clients acquired a lock whose holder has the label"),
         Specimen.mutant("waiter leaked after cancel")
             .fault(
                 "A waiter that gives up stays in the queue, and is granted the lock in its turn.")
@@ -160,8 +149,7 @@ final class StoreMutants {
             .refusedBy("FAIR-01", "was not served")
             .refusedBy("FAIR-02", "a waiter that left is still in the queue")
             .refusedBy("RW-05", "a waiter that has left keeps others out")
-            .refusedBy("SEM-05", "a waiter that has left keeps others out")
-            .build(),
+            .refusedBy("SEM-05", "a waiter that has left keeps others out"),
         Specimen.mutant("waiter not woken")
             .fault("The first signal for a client is lost, and its waiter polls only after 15 s.")
             .harness(() -> MemoryMutant.ofBackend(StoreMutants::waiterNotWoken))
@@ -172,23 +160,19 @@ final class StoreMutants {
                 "JUC-03")
             .refusedBy("WAIT-03", "the waiter did not get the lock after the release")
             .refusedBy("WAIT-05", "did not get the lock after the TTL")
-            .refusedBy("JUC-03", "lock did not return after the release")
-            .build(),
+            .refusedBy("JUC-03", "lock did not return after the release"),
         Specimen.mutant("last come, first served")
             .fault("The queue is served from its end, although the backend declares FIFO.")
             .harness(() -> misordered(line -> line.isEmpty() ? 0 : line.get(0).number() - 1))
-            .refusedBy("FAIR-01", "[4, 3, 2, 1, 0]")
-            .build(),
+            .refusedBy("FAIR-01", "[4, 3, 2, 1, 0]"),
         Specimen.mutant("place numbered by the length of the queue")
             .fault("A waiter's number is the length of the queue, even after others have left.")
             .harness(() -> misordered(List::size))
-            .refusedBy("FAIR-02", "not served in the order of arrival")
-            .build(),
+            .refusedBy("FAIR-02", "not served in the order of arrival"),
         Specimen.mutant("place that lasts for a TTL")
             .fault("A place in the queue ends after its waiter's TTL, although the waiter waits.")
             .harness(() -> MemoryMutant.ofBackend(StoreMutants::placeThatEnds))
-            .refusedBy("FAIR-01", "a waiter lost its place")
-            .build(),
+            .refusedBy("FAIR-01", "a waiter lost its place"),
         Specimen.mutant("place that ends with the lock")
             .fault("A lock that expires takes the place of its first waiter with it.")
             .harness(
@@ -196,8 +180,7 @@ final class StoreMutants {
                   Set<String> expired = ConcurrentHashMap.newKeySet();
                   return MemoryMutant.ofBackend(right -> new PlaceThatEndsWithLock(right, expired));
                 })
-            .refusedBy("FAIR-01", "[1, 2, 3, 4, 0]")
-            .build(),
+            .refusedBy("FAIR-01", "[1, 2, 3, 4, 0]"),
         Specimen.mutant("validity counted from the reply of a slow line")
             .fault(
                 "The first client in the queue learns of its grant 300 ms late, and counts validity"
@@ -211,16 +194,15 @@ final class StoreMutants {
             .refusedBy("EXCL-01", "two leases were valid at once")
             .refusedBy("FENCE-01", "two leases were valid at once")
             .exceptRules(
-                "the result depends on whether the 300 ms are over when the view is used", "JUC-04")
-            .build(),
+                "the result depends on whether the 300 ms are over when the view is used",
+                "JUC-04"),
         Specimen.mutant("renewal that is never sent")
             .fault("The client confirms renewals without a request to the store.")
             .harness(() -> MemoryMutant.ofBackend(StoreMutants::renewalNotSent))
             .refusedBy("LEASE-02", "another client acquired the lock of a renewed lease")
             .refusedBy("ADMIN-03", "acquired the lock while the revoked lease was still valid")
             .refusedBy("MULTI-02", "was freed while the set waited for the second")
-            .refusedBy("LOSS-01", "of many leases that are gone, not all were reported")
-            .build(),
+            .refusedBy("LOSS-01", "of many leases that are gone, not all were reported"),
         Specimen.mutant("renewal that takes the lock anew")
             .fault("A renewal sets the lock if it is gone, and no loss is reported.")
             .harness(() -> MemoryMutant.ofSilentBackend(StoreMutants::renewalThatTakes))
@@ -228,16 +210,14 @@ final class StoreMutants {
             .refusedBy("LOSS-01", "the loss was not reported within a renewal interval")
             .refusedBy("LOSS-04", "the loss of a lease was not reported")
             .refusedBy("MULTI-02", "the loss of a member was not reported")
-            .refusedBy("LEASE-02", "not all were reported within a renewal interval")
-            .build(),
+            .refusedBy("LEASE-02", "not all were reported within a renewal interval"),
         Specimen.mutant("renewal after release")
             .fault(
                 "The last renewal of a short lease reaches the store after its release, and sets the lock.")
             .harness(() -> MemoryMutant.ofBackend(StoreMutants::renewalAfterRelease))
             .exceptRules(
                 "the result depends on when the late renewal arrives", "LEASE-06", "MULTI-02")
-            .refusedBy("LEASE-05", "the lock is still held after its release")
-            .build(),
+            .refusedBy("LEASE-05", "the lock is still held after its release"),
         Specimen.mutant("deferred release ignored")
             .fault("The store promises to release a lock later, and leaves it to its TTL.")
             .harness(
@@ -252,13 +232,11 @@ final class StoreMutants {
                               }
                             }))
             .refusedBy("LEASE-11", "the store keeps the lock for less than its minimum hold")
-            .refusedBy("LEASE-12", "the lock was kept beyond its minimum hold")
-            .build(),
+            .refusedBy("LEASE-12", "the lock was kept beyond its minimum hold"),
         Specimen.mutant("deferred release with the client")
             .fault("Closing a client frees the locks that the store was to release later.")
             .harness(() -> MemoryMutant.ofBackend(StoreMutants::deferredReleaseWithClient))
-            .refusedBy("LEASE-12", "the lock was free before its minimum hold was over")
-            .build(),
+            .refusedBy("LEASE-12", "the lock was free before its minimum hold was over"),
         Specimen.mutant("revocation that forces")
             .fault("Revoking a lock frees it at once.")
             .harness(
@@ -272,8 +250,7 @@ final class StoreMutants {
                                 return forceRelease(name, deadline);
                               }
                             }))
-            .refusedBy("ADMIN-03", "acquired the lock while the revoked lease was still valid")
-            .build());
+            .refusedBy("ADMIN-03", "acquired the lock while the revoked lease was still valid"));
   }
 
   private static LockBackend expiryIgnored(QueueingBackend right) {

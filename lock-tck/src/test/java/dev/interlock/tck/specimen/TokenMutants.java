@@ -22,7 +22,7 @@ final class TokenMutants {
   private TokenMutants() {}
 
   static List<Specimen> all() {
-    return List.of(
+    return MemorySpecimens.of(
         Specimen.mutant("token constant")
             .fault("Every grant has the same token.")
             .harness(() -> counting(new Numbers(number -> 1L)))
@@ -32,8 +32,7 @@ final class TokenMutants {
             .refusedBy("LOSS-02", "token")
             .refusedBy("ADMIN-02", "the token does not tell them apart")
             .refusedBy("FAULT-01", "token")
-            .refusedBy("MULTI-03", "the token did not rise")
-            .build(),
+            .refusedBy("MULTI-03", "the token did not rise"),
         Specimen.mutant("token repeated")
             .fault("Two grants in a row have the same token.")
             .harness(() -> counting(new Numbers(number -> (number + 1) / 2)))
@@ -43,8 +42,7 @@ final class TokenMutants {
             .refusedBy("LOSS-02", "token")
             .refusedBy("ADMIN-02", "the token does not tell them apart")
             .refusedBy("FAULT-01", "token")
-            .refusedBy("MULTI-03", "the token did not rise")
-            .build(),
+            .refusedBy("MULTI-03", "the token did not rise"),
         Specimen.mutant("token negative")
             .fault("Tokens rise, but start far below zero.")
             .harness(() -> counting(new Numbers(number -> number - 1_000_000)))
@@ -52,8 +50,7 @@ final class TokenMutants {
             .refusedBy("FENCE-05", "not positive")
             .refusedBy("FENCE-06", "not positive")
             .refusedBy("API-03", "expected")
-            .refusedBy("MULTI-03", "expected")
-            .build(),
+            .refusedBy("MULTI-03", "expected"),
         Specimen.mutant("token per client")
             .fault("Every client has its own counter.")
             .harness(
@@ -67,8 +64,7 @@ final class TokenMutants {
             .refusedBy("FENCE-02", "after idle time")
             .refusedBy("LOSS-02", "token")
             .refusedBy("ADMIN-02", "the token does not tell them apart")
-            .refusedBy("FAULT-01", "token")
-            .build(),
+            .refusedBy("FAULT-01", "token"),
         Specimen.mutant("token reset when idle")
             .fault("The counter of a name is deleted when the last client that used it has closed.")
             .harness(
@@ -91,8 +87,7 @@ final class TokenMutants {
                             }
                           });
                 })
-            .refusedBy("FENCE-02", "after idle time")
-            .build(),
+            .refusedBy("FENCE-02", "after idle time"),
         Specimen.mutant("token reset after two idle TTLs")
             .fault("The counter of a name expires two TTLs after its last use.")
             .harness(
@@ -103,8 +98,7 @@ final class TokenMutants {
                   return MemoryMutant.ofBackend(
                       right -> new ExpiringCounter(right, numbers, shown, expiry));
                 })
-            .refusedBy("FENCE-02", "after idle time")
-            .build(),
+            .refusedBy("FENCE-02", "after idle time"),
         Specimen.mutant("token reset by force")
             .fault("A forced release deletes the counter together with the lock.")
             .harness(
@@ -125,8 +119,7 @@ final class TokenMutants {
                 })
             .refusedBy("ADMIN-02", "the token does not tell them apart")
             .refusedBy("FAULT-01", "token")
-            .refusedBy("FENCE-02", "after idle time")
-            .build(),
+            .refusedBy("FENCE-02", "after idle time"),
         Specimen.mutant("token read when asked for")
             .fault("A lease shows the newest token of its name, not the one that it was granted.")
             .harness(
@@ -145,14 +138,12 @@ final class TokenMutants {
                 })
             .refusedBy("FENCE-01", "token")
             .refusedBy("FENCE-03", "after the grant to a successor")
-            .refusedBy("ADMIN-02", "the token does not tell them apart")
-            .build(),
+            .refusedBy("ADMIN-02", "the token does not tell them apart"),
         Specimen.mutant("token made up")
             .fault("The backend does not declare FENCING, but leases have a token.")
             .harness(TokenMutants::madeUp)
             .refusedBy("FENCE-05", "a token was made up")
-            .refusedBy("MULTI-03", "UnsupportedOperationException")
-            .build());
+            .refusedBy("MULTI-03", "UnsupportedOperationException"));
   }
 
   /** The altered counters of a store, by name. */

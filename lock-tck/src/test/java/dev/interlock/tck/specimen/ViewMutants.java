@@ -14,13 +14,12 @@ final class ViewMutants {
   private ViewMutants() {}
 
   static List<Specimen> all() {
-    return List.of(
+    return MemorySpecimens.of(
         Specimen.mutant("view that is not reentrant")
             .fault("Every call of a view acquires a lease.")
             .harness(() -> MemoryMutant.ofLock(ViewMutants::notReentrant))
             .refusedBy("JUC-01", "a nested tryLock through another view failed")
-            .refusedBy("JUC-04", "LeaseLostException")
-            .build(),
+            .refusedBy("JUC-04", "LeaseLostException"),
         Specimen.mutant("view that anybody unlocks")
             .fault("Unlocking a lock that the thread does not hold throws nothing.")
             .harness(
@@ -39,8 +38,7 @@ final class ViewMutants {
                             }))
             .refusedBy("JUC-01", "IllegalMonitorStateException")
             .refusedBy("JUC-02", "IllegalMonitorStateException")
-            .refusedBy("JUC-04", "IllegalMonitorStateException")
-            .build(),
+            .refusedBy("JUC-04", "IllegalMonitorStateException"),
         Specimen.mutant("view that swallows interrupts")
             .fault("lock() clears the interrupt status.")
             .harness(
@@ -54,8 +52,7 @@ final class ViewMutants {
                                 boolean unused = Thread.interrupted();
                               }
                             }))
-            .refusedBy("JUC-03", "the interrupt was swallowed")
-            .build(),
+            .refusedBy("JUC-03", "the interrupt was swallowed"),
         Specimen.mutant("view that is interrupted too late")
             .fault("lockInterruptibly() of an interrupted thread takes the lock, and then throws.")
             .harness(
@@ -72,8 +69,7 @@ final class ViewMutants {
                                 }
                               }
                             }))
-            .refusedBy("JUC-03", "an interrupted call took the lock")
-            .build(),
+            .refusedBy("JUC-03", "an interrupted call took the lock"),
         Specimen.mutant("view that hides a loss")
             .fault("Unlocking a lost lock does not throw.")
             .harness(
@@ -90,13 +86,11 @@ final class ViewMutants {
                                 }
                               }
                             }))
-            .refusedBy("JUC-04", "LeaseLostException")
-            .build(),
+            .refusedBy("JUC-04", "LeaseLostException"),
         Specimen.mutant("view that keeps a lease for everybody")
             .fault("A view shows the lease of its last holder to every thread.")
             .harness(() -> ofView(ViewMutants::sharedLease))
-            .refusedBy("JUC-05", "a thread that does not hold the lock has a lease of it")
-            .build(),
+            .refusedBy("JUC-05", "a thread that does not hold the lock has a lease of it"),
         Specimen.mutant("view that forgets a lost lease")
             .fault("A view shows a lease only while it is held.")
             .harness(
@@ -109,8 +103,7 @@ final class ViewMutants {
                                 return super.lease().filter(Lease::isHeld);
                               }
                             }))
-            .refusedBy("JUC-05", "the holder has no lease from which to learn of a loss")
-            .build());
+            .refusedBy("JUC-05", "the holder has no lease from which to learn of a loss"));
   }
 
   private static MemoryMutant ofView(UnaryOperator<LeasedLock> fault) {
