@@ -375,13 +375,13 @@ public abstract class FairnessRules extends RuleTest {
 
   @Rule("FAIR-02")
   void waitersThatDieInTheQueueKeepNobodyOut() throws Exception {
-    testDeadWaiters(Kind.LOCK, Kind.LOCK, Kind.LOCK);
+    testDeadWaiters(Kind.LOCK, Kind.LOCK);
   }
 
   @Rule("FAIR-02")
   @Requires(value = Capability.FIFO, absent = true)
   void waitersThatDieKeepNobodyOut() throws Exception {
-    testDeadWaiters(Kind.LOCK, Kind.LOCK, Kind.LOCK);
+    testDeadWaiters(Kind.LOCK, Kind.LOCK);
   }
 
   private static int waiters(LockClient observer, String name) {

@@ -6,6 +6,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
+import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -44,12 +45,19 @@ enum Kind implements RuleTest.AcquirableFactory {
     };
   }
 
-  /** Acquires a name as a kind, keeps the lease, and returns its effective TTL. */
+  /**
+   * Acquires a name as a kind, keeps the lease, and returns its effective TTL. With a TTL as the
+   * third argument, the lease is renewed.
+   */
   static final class Acquire implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
       String name = arguments.get(0);
-      Lease lease = valueOf(arguments.get(1)).of(worker.client(), name).acquire();
+      Consumer<LockOptions.Builder> change =
+          arguments.size() == 2
+              ? unchanged -> {}
+              : RuleTest.renewed(Duration.parse(arguments.get(2)));
+      Lease lease = valueOf(arguments.get(1)).of(worker.client(), name, change).acquire();
       worker.keep(name, lease);
       return lease.effectiveTtl().toString();
     }

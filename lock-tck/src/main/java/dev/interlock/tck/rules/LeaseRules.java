@@ -131,18 +131,6 @@ public abstract class LeaseRules extends RuleTest {
     }
   }
 
-  /** Acquires a name as a kind with renewal, and keeps the lease. */
-  static final class AcquireAndRenew implements RemoteTask {
-    @Override
-    public String run(Worker worker, List<String> arguments) throws Exception {
-      String name = arguments.get(0);
-      Kind kind = Kind.valueOf(arguments.get(1));
-      Duration ttl = Duration.parse(arguments.get(2));
-      worker.keep(name, kind.of(worker.client(), name, renewed(ttl)).acquire());
-      return "";
-    }
-  }
-
   /** Returns whether a kept lease is held, and its token or 0. */
   static final class Ask implements RemoteTask {
     @Override
@@ -259,7 +247,7 @@ public abstract class LeaseRules extends RuleTest {
     Lease ours = acquireNow(observer.lock(newName()));
     String theirs = newName();
     String ttl = ours.effectiveTtl().toString();
-    String unused = other.call(limit, AcquireAndRenew.class, theirs, Kind.LOCK.name(), ttl);
+    String unused = other.call(limit, Kind.Acquire.class, theirs, Kind.LOCK.name(), ttl);
     Duration tolerance = since(start).plus(info().granularity()).plusMillis(100);
     List<String> shown = new ArrayList<>();
     for (String name : List.of(ours.name(), theirs)) {
@@ -291,7 +279,7 @@ public abstract class LeaseRules extends RuleTest {
       String name = newName();
       String unused =
           other.call(
-              bound().multipliedBy(2), AcquireAndRenew.class, name, kind.name(), ttl.toString());
+              bound().multipliedBy(2), Kind.Acquire.class, name, kind.name(), ttl.toString());
       attempts.put(name, kind.whole().of(client, name).tryAcquireAsync(ttl.multipliedBy(2)));
     }
     boolean kept = true;

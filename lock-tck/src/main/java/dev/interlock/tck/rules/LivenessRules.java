@@ -640,7 +640,10 @@ public abstract class LivenessRules extends RuleTest {
     }
     assertQuiet(networks);
     blocker.release();
-    assertAllServed(waiters);
+    allWithin(
+        bound(),
+        waiters.stream().map(waiter -> waiter.thenCompose(Lease::releaseAsync)).toList(),
+        "a waiter was not served");
   }
 
   private static void requireSeveral(Network network) {
@@ -673,22 +676,5 @@ public abstract class LivenessRules extends RuleTest {
                 .formatted(WAITERS, sent, text(watched)));
       }
     }
-  }
-
-  private void assertAllServed(List<CompletableFuture<Lease>> waiters) throws Exception {
-    for (int i = 0; i < waiters.size(); i++) {
-      List<CompletableFuture<Lease>> remaining =
-          waiters.stream().filter(waiter -> !waiter.isDone() || stillHeld(waiter)).toList();
-      Lease lease =
-          (Lease)
-              within(
-                  CompletableFuture.anyOf(remaining.toArray(CompletableFuture[]::new)),
-                  "a waiter was not served");
-      lease.release();
-    }
-  }
-
-  private static boolean stillHeld(CompletableFuture<Lease> waiter) {
-    return waiter.join().isHeld();
   }
 }

@@ -890,11 +890,10 @@ public abstract class RuleTest {
    * Cuts off waiters, and checks that those behind them are served soon after. Three that are cut
    * off come first, one after the other; one has live waiters before and behind it.
    *
-   * @param holder the kind of the lease that is held at first
-   * @param dead the kind of the waiters that are cut off; excludes both others
-   * @param alive the kind of the other waiters
+   * @param alive the kind of the lease that is held at first, and of the waiters that are served
+   * @param dead the kind of the waiters that are cut off; excludes the other
    */
-  final void testDeadWaiters(Kind holder, Kind dead, Kind alive) throws Exception {
+  final void testDeadWaiters(Kind alive, Kind dead) throws Exception {
     String name = newName();
     LockClient observer = client();
     Network network = network();
@@ -905,7 +904,7 @@ public abstract class RuleTest {
     Lease probe = acquireNow(doomed.get(0).lock(newName()));
     Duration limit = maxLifetime(probe);
     probe.release();
-    Lease first = acquireNow(holder.of(observer, name));
+    Lease first = acquireNow(alive.of(observer, name));
     List<Future<ReleaseOutcome>> waiters = new ArrayList<>();
     for (int i = 0; i < doomed.size(); i++) {
       CompletableFuture<Lease> unused = dead.of(doomed.get(i), name).acquireAsync();
@@ -918,7 +917,7 @@ public abstract class RuleTest {
       }
     }
     Disturbance partition = network.partition();
-    if (holder.whole() == holder) {
+    if (alive.whole() == alive) {
       first.release();
     }
     for (Future<ReleaseOutcome> waiter : waiters) {

@@ -383,7 +383,7 @@ abstract class SharedRuleTest extends RuleTest {
 
   @Rule({"RW-05", "SEM-05"})
   void waitersForTheWholeThatDieKeepNobodyOut() throws Exception {
-    testDeadWaiters(sharing().some(), sharing().whole(), sharing().some());
+    testDeadWaiters(sharing().some(), sharing().whole());
   }
 
   private void abandonInEveryWay(LockClient waiting, Acquirable<Lease> wanted) throws Exception {

@@ -26,11 +26,6 @@ abstract class AlteredClaims extends ForwardingQueue {
     return name;
   }
 
-  /** {@return the TTL for the store} */
-  Duration sent(Duration ttl) {
-    return ttl;
-  }
-
   /** {@return the name of a claim for the store} */
   String nameFor(Claim claim) {
     return sent(claim.name());
@@ -38,7 +33,7 @@ abstract class AlteredClaims extends ForwardingQueue {
 
   /** {@return the TTL of a claim for the store} */
   Duration ttlFor(Claim claim) {
-    return sent(claim.ttl());
+    return claim.ttl();
   }
 
   /** {@return the label of a claim for the store} */

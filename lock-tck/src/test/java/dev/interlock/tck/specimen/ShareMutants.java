@@ -43,12 +43,7 @@ final class ShareMutants {
             .refusedBy("SEM-01", "more permits were granted than there are"),
         Specimen.mutant("weight forgotten at the first renewal")
             .fault("The renewal of several permits keeps one of them, on a store without a queue.")
-            .harness(
-                () -> {
-                  Set<String> renewed = ConcurrentHashMap.newKeySet();
-                  return MemoryMutant.ofSilentBackend(
-                      right -> new WithoutQueue(weightForgotten(right, renewed)));
-                })
+            .harness(ShareMutants::weightForgotten)
             .onlyRules(
                 "others find it when a permit that was given back gets in their way", "SEM-01")
             .refusedBy("SEM-01", "a renewal gave back permits"),
@@ -92,17 +87,17 @@ final class ShareMutants {
             .refusedBy("SEM-02", "a small request overtook one for the whole"),
         Specimen.mutant("one TTL for the whole name")
             .fault("Each grant and renewal sets the expiry of all holders.")
-            .harness(() -> oneTtl(OneTtl.Cause.GRANT_OR_RENEWAL))
+            .harness(() -> oneTtl(ExpiryCause.GRANT_OR_RENEWAL))
             .refusedBy("RW-03", "the expiry of one hold freed the others")
             .refusedBy("SEM-03", "the expiry of one hold freed the others"),
         Specimen.mutant("a renewal for the whole name")
             .fault("Each renewal sets the expiry of all holders.")
-            .harness(() -> oneTtl(OneTtl.Cause.RENEWAL))
+            .harness(() -> oneTtl(ExpiryCause.RENEWAL))
             .refusedBy("RW-03", "the expiry of one hold freed the others")
             .refusedBy("SEM-03", "the expiry of one hold freed the others"),
         Specimen.mutant("a minimum hold for the whole name")
             .fault("The end of a minimum hold is the expiry of all holders.")
-            .harness(() -> oneTtl(OneTtl.Cause.DEFERRAL))
+            .harness(() -> oneTtl(ExpiryCause.DEFERRAL))
             .refusedBy("RW-03", "the minimum hold of one ended the hold of another")
             .refusedBy("SEM-03", "the minimum hold of one ended the hold of another"),
         Specimen.mutant("weight forgotten for the minimum hold")
@@ -111,11 +106,7 @@ final class ShareMutants {
             .refusedBy("SEM-01", "given back before its minimum hold was over"),
         Specimen.mutant("a disagreement that is granted")
             .fault("Every kind of lock and every limit has its own key.")
-            .harness(
-                () -> {
-                  Map<String, Set<String>> keys = new ConcurrentHashMap<>();
-                  return MemoryMutant.ofBackend(right -> keyPerShare(right, keys));
-                })
+            .harness(ShareMutants::keyPerShare)
             .refusedBy("RW-09", "a name was acquired in two ways")
             .refusedBy("SEM-07", "a name was acquired in two ways"),
         Specimen.mutant("a release that frees the whole name")
@@ -141,17 +132,13 @@ final class ShareMutants {
             .refusedBy("SEM-06", "the holders shown"),
         Specimen.mutant("a forced release of one holder")
             .fault("A forced release frees only the first of several holders.")
-            .harness(
-                () -> {
-                  Map<String, ConcurrentLinkedQueue<Claim>> granted = new ConcurrentHashMap<>();
-                  return MemoryMutant.ofBackend(right -> firstForced(right, granted));
-                })
+            .harness(ShareMutants::firstForced)
             .onlyRules("it frees nothing where the holder is not known", "RW-08", "SEM-06")
             .refusedBy("RW-08", "not free after the forced release")
             .refusedBy("SEM-06", "not free after the forced release"),
         Specimen.mutant("shared tokens that repeat")
             .fault("All that hold a name together have the token of the first.")
-            .harness(() -> MemoryMutant.ofBackend(new SharedToken.Tokens(true)::of))
+            .harness(() -> sharedToken(true))
             .refusedBy("FENCE-07", "leases that are held together have the same token")
             .refusedBy("FENCE-08", "from one of two readers to the other")
             .refusedBy("RW-01", "two leases have the same token")
@@ -160,7 +147,7 @@ final class ShareMutants {
             .refusedBy("SEM-06", "the token shown"),
         Specimen.mutant("readers without tokens of their own")
             .fault("A grant to a reader or of permits draws no token, but repeats the last one.")
-            .harness(() -> MemoryMutant.ofBackend(new SharedToken.Tokens(false)::of))
+            .harness(() -> sharedToken(false))
             .refusedBy("FENCE-07", "from one kind of lock to the next")
             .refusedBy("FENCE-08", "from a stopped writer to the readers after it")
             .refusedBy("RW-01", "two leases have the same token")
@@ -169,9 +156,68 @@ final class ShareMutants {
             .refusedBy("SEM-06", "the token shown"));
   }
 
-  private static MemoryMutant oneTtl(OneTtl.Cause cause) {
-    OneTtl.Holders holders = new OneTtl.Holders();
-    return MemoryMutant.ofBackend(right -> new OneTtl(right, holders, cause));
+  /** The cause that sets the expiry of a whole name. */
+  private enum ExpiryCause {
+    GRANT_OR_RENEWAL,
+    RENEWAL,
+    DEFERRAL
+  }
+
+  private static MemoryMutant oneTtl(ExpiryCause cause) {
+    Map<String, Map<String, Grant>> byName = new ConcurrentHashMap<>(); // shared by all clients
+    return MemoryMutant.ofBackend(
+        right ->
+            new AlteredClaims(right) {
+              private Map<String, Grant> holders(Claim claim) {
+                return byName.computeIfAbsent(claim.name(), name -> new ConcurrentHashMap<>());
+              }
+
+              @Override
+              Grant received(Grant grant) throws InterruptedException {
+                if (!grant.claim().share().isWhole()) {
+                  holders(grant.claim()).put(grant.claim().id(), grant);
+                  if (cause == ExpiryCause.GRANT_OR_RENEWAL) {
+                    setAll(grant.claim(), grant.claim().ttl());
+                  }
+                }
+                return grant;
+              }
+
+              @Override
+              public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+                Renewal renewal = super.renew(grant, deadline);
+                boolean counts =
+                    cause != ExpiryCause.DEFERRAL && renewal instanceof Renewal.Renewed;
+                if (counts && !grant.claim().share().isWhole()) {
+                  setAll(grant.claim(), grant.claim().ttl());
+                }
+                return renewal;
+              }
+
+              @Override
+              public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+                  throws InterruptedException {
+                holders(claim).remove(claim.id());
+                boolean kept = super.releaseAfter(claim, delay, deadline);
+                if (kept && cause == ExpiryCause.DEFERRAL) {
+                  setAll(claim, delay);
+                }
+                return kept;
+              }
+
+              private void setAll(Claim latest, Duration ttl) throws InterruptedException {
+                for (Grant grant : holders(latest).values()) {
+                  Claim other = withTtl(grant.claim(), ttl);
+                  Renewal unused = super.renew(Grant.forTtl(other, grant.token()), soon());
+                }
+              }
+
+              @Override
+              public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+                holders(claim).remove(claim.id());
+                return super.release(claim, deadline);
+              }
+            });
   }
 
   private static boolean isReader(Claim claim) {
@@ -203,28 +249,32 @@ final class ShareMutants {
   }
 
   /** Replaces what a renewal finds by one permit. */
-  private static LockBackend weightForgotten(QueueingBackend right, Set<String> renewed) {
-    return new AlteredClaims(right) {
-      private static boolean isForgettable(Claim claim) {
-        return claim.share().kind() == LockKind.SEMAPHORE && claim.share().weight() > 1;
-      }
+  private static MemoryMutant weightForgotten() {
+    Set<String> renewed = ConcurrentHashMap.newKeySet(); // shared by all clients
+    return MemoryMutant.ofSilentBackend(
+        right ->
+            new WithoutQueue(
+                new AlteredClaims(right) {
+                  private static boolean isForgettable(Claim claim) {
+                    return claim.share().kind() == LockKind.SEMAPHORE && claim.share().weight() > 1;
+                  }
 
-      @Override
-      public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
-        Claim claim = grant.claim();
-        if (!isForgettable(claim) || renewed.contains(claim.id())) {
-          return super.renew(grant, deadline);
-        }
-        if (!super.release(claim, deadline)) {
-          return new Renewal.Lost(LossReason.TAKEN, "the store no longer has it");
-        }
-        renewed.add(claim.id());
-        Share share = Share.ofSemaphore(1, claim.share().capacity());
-        Claim one = altered(claim, claim.name(), claim.ttl(), claim.label(), share);
-        Attempt unused = tryAcquire(one, deadline);
-        return new Renewal.Confirmed();
-      }
-    };
+                  @Override
+                  public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+                    Claim claim = grant.claim();
+                    if (!isForgettable(claim) || renewed.contains(claim.id())) {
+                      return super.renew(grant, deadline);
+                    }
+                    if (!super.release(claim, deadline)) {
+                      return new Renewal.Lost(LossReason.TAKEN, "the store no longer has it");
+                    }
+                    renewed.add(claim.id());
+                    Share share = Share.ofSemaphore(1, claim.share().capacity());
+                    Claim one = altered(claim, claim.name(), claim.ttl(), claim.label(), share);
+                    Attempt unused = tryAcquire(one, deadline);
+                    return new Renewal.Confirmed();
+                  }
+                }));
   }
 
   private static LockBackend weightShownAsOne(QueueingBackend right) {
@@ -413,78 +463,6 @@ final class ShareMutants {
     };
   }
 
-  private static final class OneTtl extends AlteredClaims {
-    /** Shared by all clients. */
-    static final class Holders {
-      private final Map<String, Map<String, Grant>> byName = new ConcurrentHashMap<>();
-
-      Map<String, Grant> of(Claim claim) {
-        return byName.computeIfAbsent(claim.name(), name -> new ConcurrentHashMap<>());
-      }
-    }
-
-    /** What sets the expiry of the whole name. */
-    enum Cause {
-      GRANT_OR_RENEWAL,
-      RENEWAL,
-      DEFERRAL
-    }
-
-    private final Holders holders;
-    private final Cause cause;
-
-    OneTtl(QueueingBackend right, Holders holders, Cause cause) {
-      super(right);
-      this.holders = holders;
-      this.cause = cause;
-    }
-
-    @Override
-    Grant received(Grant grant) throws InterruptedException {
-      if (!grant.claim().share().isWhole()) {
-        holders.of(grant.claim()).put(grant.claim().id(), grant);
-        if (cause == Cause.GRANT_OR_RENEWAL) {
-          setAll(grant.claim(), grant.claim().ttl());
-        }
-      }
-      return grant;
-    }
-
-    @Override
-    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
-      Renewal renewal = super.renew(grant, deadline);
-      boolean counts = cause != Cause.DEFERRAL && renewal instanceof Renewal.Renewed;
-      if (counts && !grant.claim().share().isWhole()) {
-        setAll(grant.claim(), grant.claim().ttl());
-      }
-      return renewal;
-    }
-
-    @Override
-    public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
-        throws InterruptedException {
-      holders.of(claim).remove(claim.id());
-      boolean kept = super.releaseAfter(claim, delay, deadline);
-      if (kept && cause == Cause.DEFERRAL) {
-        setAll(claim, delay);
-      }
-      return kept;
-    }
-
-    private void setAll(Claim latest, Duration ttl) throws InterruptedException {
-      for (Grant grant : holders.of(latest).values()) {
-        Claim other = withTtl(grant.claim(), ttl);
-        Renewal unused = super.renew(Grant.forTtl(other, grant.token()), soon());
-      }
-    }
-
-    @Override
-    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-      holders.of(claim).remove(claim.id());
-      return super.release(claim, deadline);
-    }
-  }
-
   private static LockBackend deferredWeightOne(QueueingBackend right) {
     return new ForwardingQueue(right) {
       @Override
@@ -509,69 +487,75 @@ final class ShareMutants {
     };
   }
 
-  private static LockBackend keyPerShare(QueueingBackend right, Map<String, Set<String>> keys) {
-    return new AlteredClaims(right) {
-      private Set<String> of(String name) {
-        return keys.computeIfAbsent(name, unused -> new ConcurrentSkipListSet<>(Set.of(name)));
-      }
+  private static MemoryMutant keyPerShare() {
+    Map<String, Set<String>> keys = new ConcurrentHashMap<>(); // shared by all clients
+    return MemoryMutant.ofBackend(
+        right ->
+            new AlteredClaims(right) {
+              private Set<String> of(String name) {
+                return keys.computeIfAbsent(
+                    name, unused -> new ConcurrentSkipListSet<>(Set.of(name)));
+              }
 
-      @Override
-      String nameFor(Claim claim) {
-        Share share = claim.share();
-        if (share.isExclusive()) {
-          return claim.name();
-        }
-        String key = claim.name() + ":" + share.kind() + share.capacity();
-        of(claim.name()).add(key);
-        return key;
-      }
+              @Override
+              String nameFor(Claim claim) {
+                Share share = claim.share();
+                if (share.isExclusive()) {
+                  return claim.name();
+                }
+                String key = claim.name() + ":" + share.kind() + share.capacity();
+                of(claim.name()).add(key);
+                return key;
+              }
 
-      @Override
-      public LockState inspect(String name, Deadline deadline) throws InterruptedException {
-        for (String key : of(name)) {
-          LockState state = super.inspect(key, deadline);
-          if (state.isHeld()) {
-            return altered(state, name, state.holders());
-          }
-        }
-        return LockStates.free(name);
-      }
+              @Override
+              public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+                for (String key : of(name)) {
+                  LockState state = super.inspect(key, deadline);
+                  if (state.isHeld()) {
+                    return altered(state, name, state.holders());
+                  }
+                }
+                return LockStates.free(name);
+              }
 
-      @Override
-      public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
-          throws InterruptedException {
-        LockPage page = super.list(prefix, cursor, limit, deadline);
-        return new LockPage(
-            page.locks().stream()
-                .map(
-                    state ->
-                        keys.entrySet().stream()
-                            .filter(entry -> entry.getValue().contains(state.name()))
-                            .findFirst()
-                            .map(entry -> altered(state, entry.getKey(), state.holders()))
-                            .orElse(state))
-                .toList(),
-            page.next());
-      }
+              @Override
+              public LockPage list(
+                  String prefix, @Nullable String cursor, int limit, Deadline deadline)
+                  throws InterruptedException {
+                LockPage page = super.list(prefix, cursor, limit, deadline);
+                return new LockPage(
+                    page.locks().stream()
+                        .map(
+                            state ->
+                                keys.entrySet().stream()
+                                    .filter(entry -> entry.getValue().contains(state.name()))
+                                    .findFirst()
+                                    .map(entry -> altered(state, entry.getKey(), state.holders()))
+                                    .orElse(state))
+                        .toList(),
+                    page.next());
+              }
 
-      @Override
-      public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
-        boolean released = false;
-        for (String key : of(name)) {
-          released |= super.forceRelease(key, deadline);
-        }
-        return released;
-      }
+              @Override
+              public boolean forceRelease(String name, Deadline deadline)
+                  throws InterruptedException {
+                boolean released = false;
+                for (String key : of(name)) {
+                  released |= super.forceRelease(key, deadline);
+                }
+                return released;
+              }
 
-      @Override
-      public boolean revoke(String name, Deadline deadline) throws InterruptedException {
-        boolean released = false;
-        for (String key : of(name)) {
-          released |= super.revoke(key, deadline);
-        }
-        return released;
-      }
-    };
+              @Override
+              public boolean revoke(String name, Deadline deadline) throws InterruptedException {
+                boolean released = false;
+                for (String key : of(name)) {
+                  released |= super.revoke(key, deadline);
+                }
+                return released;
+              }
+            });
   }
 
   private static LockBackend releaseOfAll(QueueingBackend right) {
@@ -612,61 +596,49 @@ final class ShareMutants {
     };
   }
 
-  private static LockBackend firstForced(
-      QueueingBackend right, Map<String, ConcurrentLinkedQueue<Claim>> granted) {
-    return new AlteredClaims(right) {
-      @Override
-      Grant received(Grant grant) {
-        granted
-            .computeIfAbsent(grant.claim().name(), name -> new ConcurrentLinkedQueue<>())
-            .add(grant.claim());
-        return grant;
-      }
+  private static MemoryMutant firstForced() {
+    Map<String, ConcurrentLinkedQueue<Claim>> granted =
+        new ConcurrentHashMap<>(); // shared by all clients
+    return MemoryMutant.ofBackend(
+        right ->
+            new AlteredClaims(right) {
+              @Override
+              Grant received(Grant grant) {
+                granted
+                    .computeIfAbsent(grant.claim().name(), name -> new ConcurrentLinkedQueue<>())
+                    .add(grant.claim());
+                return grant;
+              }
 
-      @Override
-      public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
-        ConcurrentLinkedQueue<Claim> claims = granted.get(name);
-        Claim first = claims == null ? null : claims.poll();
-        return first != null && release(first, deadline);
-      }
-    };
+              @Override
+              public boolean forceRelease(String name, Deadline deadline)
+                  throws InterruptedException {
+                ConcurrentLinkedQueue<Claim> claims = granted.get(name);
+                Claim first = claims == null ? null : claims.poll();
+                return first != null && release(first, deadline);
+              }
+            });
   }
 
-  private static final class SharedToken extends AlteredClaims {
-    /** The token of all holders of a name; shared by all clients. */
-    static final class Tokens {
-      private final Map<String, Long> received = new ConcurrentHashMap<>();
-      private final boolean firstTakesOne;
-
-      Tokens(boolean firstTakesOne) {
-        this.firstTakesOne = firstTakesOne;
-      }
-
-      SharedToken of(QueueingBackend right) {
-        return new SharedToken(right, this);
-      }
-    }
-
-    private final Tokens tokens;
-
-    SharedToken(QueueingBackend right, Tokens tokens) {
-      super(right);
-      this.tokens = tokens;
-    }
-
-    @Override
-    Grant received(Grant grant) {
-      Claim claim = grant.claim();
-      if (claim.share().isWhole()) {
-        if (tokens.firstTakesOne) {
-          tokens.received.remove(claim.name());
-        } else {
-          tokens.received.put(claim.name(), grant.token());
-        }
-        return grant;
-      }
-      long token = tokens.received.computeIfAbsent(claim.name(), name -> grant.token());
-      return withToken(grant, token);
-    }
+  private static MemoryMutant sharedToken(boolean firstTakesOne) {
+    Map<String, Long> tokens = new ConcurrentHashMap<>(); // by name, shared by all clients
+    return MemoryMutant.ofBackend(
+        right ->
+            new AlteredClaims(right) {
+              @Override
+              Grant received(Grant grant) {
+                Claim claim = grant.claim();
+                if (!claim.share().isWhole()) {
+                  return withToken(
+                      grant, tokens.computeIfAbsent(claim.name(), name -> grant.token()));
+                }
+                if (firstTakesOne) {
+                  tokens.remove(claim.name());
+                } else {
+                  tokens.put(claim.name(), grant.token());
+                }
+                return grant;
+              }
+            });
   }
 }

@@ -27,6 +27,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 import java.util.function.LongUnaryOperator;
 import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
@@ -39,7 +40,8 @@ final class StoreMutants {
     return MemorySpecimens.of(
         Specimen.mutant("expiry ignored")
             .fault("The store never expires a lease.")
-            .harness(() -> MemoryMutant.ofBackend(StoreMutants::expiryIgnored))
+            .harness(
+                () -> MemoryMutant.ofBackend(right -> withTtls(right, claim -> Duration.ofDays(1))))
             .refusedBy("EXCL-01", "the lock was not acquired after leases that expired")
             .refusedBy("EXCL-03", "the lease did not expire")
             .refusedBy("WAIT-05", "did not get the lock after the TTL")
@@ -52,7 +54,10 @@ final class StoreMutants {
             .refusedBy("FENCE-02", "an attempt on a free lock returned empty"),
         Specimen.mutant("TTL of the client for every lock")
             .fault("The store ignores the TTL of a lock, and uses that of its client.")
-            .harness(() -> MemoryMutant.ofBackendWithOptions(StoreMutants::ttlOfTheClient))
+            .harness(
+                () ->
+                    MemoryMutant.ofBackendWithOptions(
+                        (right, options) -> withTtls(right, claim -> options.ttl())))
             .refusedBy("LEASE-01", "its client"),
         Specimen.mutant("renewal with the TTL of the client")
             .fault("A renewal ignores the TTL of a lock, and uses that of its client.")
@@ -73,11 +78,7 @@ final class StoreMutants {
             .refusedBy("LEASE-01", "the time left was shown as"),
         Specimen.mutant("expiry pushed back by failed attempts")
             .fault("Every attempt sets the expiry of the lock, even one that fails.")
-            .harness(
-                () -> {
-                  Map<String, Grant> holders = new ConcurrentHashMap<>();
-                  return MemoryMutant.ofBackend(right -> expiryPushedBack(right, holders));
-                })
+            .harness(StoreMutants::expiryPushedBack)
             .refusedBy("WAIT-05", "did not get the lock after the TTL"),
         Specimen.mutant("check-then-set")
             .fault("The backend checks whether the lock is free, and sets it in a second step.")
@@ -124,14 +125,12 @@ final class StoreMutants {
                 () ->
                     MemoryMutant.ofSilentBackend(
                         right ->
-                            new AlteredClaims(right) {
-                              @Override
-                              Duration ttlFor(Claim claim) {
-                                return claim.label().contains(":")
-                                    ? Duration.ofNanos(1)
-                                    : claim.ttl();
-                              }
-                            }))
+                            withTtls(
+                                right,
+                                claim ->
+                                    claim.label().contains(":")
+                                        ? Duration.ofNanos(1)
+                                        : claim.ttl())))
             .refusedBy("API-03", "two clients acquired a lock whose holder has the label"),
         Specimen.mutant("waiter leaked after cancel")
             .fault(
@@ -185,12 +184,7 @@ final class StoreMutants {
             .fault(
                 "The first client in the queue learns of its grant 300 ms late, and counts validity"
                     + " from that moment.")
-            .harness(
-                () -> {
-                  Map<String, LockBackend> first = new ConcurrentHashMap<>();
-                  return MemoryMutant.ofBackend(
-                      (right, time) -> countedFromReply(right, time, first));
-                })
+            .harness(StoreMutants::countedFromReply)
             .refusedBy("EXCL-01", "two leases were valid at once")
             .refusedBy("FENCE-01", "two leases were valid at once")
             .exceptRules(
@@ -253,22 +247,17 @@ final class StoreMutants {
             .refusedBy("ADMIN-03", "acquired the lock while the revoked lease was still valid"));
   }
 
-  private static LockBackend expiryIgnored(QueueingBackend right) {
+  private static LockBackend withTtls(QueueingBackend right, Function<Claim, Duration> ttls) {
     return new AlteredClaims(right) {
       @Override
-      Duration sent(Duration ttl) {
-        return Duration.ofDays(1);
+      Duration ttlFor(Claim claim) {
+        return ttls.apply(claim);
       }
     };
   }
 
-  private static LockBackend ttlOfTheClient(QueueingBackend right, LockOptions options) {
-    return new AlteredClaims(right) {
-      @Override
-      Duration sent(Duration ttl) {
-        return options.ttl();
-      }
-    };
+  private static LockBackend ttlWrapped(QueueingBackend right, LongUnaryOperator wrap) {
+    return withTtls(right, claim -> Duration.ofMillis(wrap.applyAsLong(claim.ttl().toMillis())));
   }
 
   private static LockBackend renewalWithTtlOfTheClient(QueueingBackend right, LockOptions options) {
@@ -285,31 +274,26 @@ final class StoreMutants {
     };
   }
 
-  private static LockBackend ttlWrapped(QueueingBackend right, LongUnaryOperator wrap) {
-    return new AlteredClaims(right) {
-      @Override
-      Duration sent(Duration ttl) {
-        return Duration.ofMillis(wrap.applyAsLong(ttl.toMillis()));
-      }
-    };
-  }
+  private static MemoryMutant expiryPushedBack() {
+    Map<String, Grant> holders = new ConcurrentHashMap<>(); // shared by all clients
+    return MemoryMutant.ofBackend(
+        right ->
+            new AlteredClaims(right) {
+              @Override
+              Grant received(Grant grant) {
+                holders.put(grant.claim().name(), grant);
+                return grant;
+              }
 
-  private static LockBackend expiryPushedBack(QueueingBackend right, Map<String, Grant> holders) {
-    return new AlteredClaims(right) {
-      @Override
-      Grant received(Grant grant) {
-        holders.put(grant.claim().name(), grant);
-        return grant;
-      }
-
-      @Override
-      void busy(String name) throws InterruptedException {
-        Grant holder = holders.get(name);
-        if (holder != null) {
-          Renewal unused = renew(holder, Deadline.in(TimeSource.system(), Duration.ofSeconds(1)));
-        }
-      }
-    };
+              @Override
+              void busy(String name) throws InterruptedException {
+                Grant holder = holders.get(name);
+                if (holder != null) {
+                  Renewal unused =
+                      renew(holder, Deadline.in(TimeSource.system(), Duration.ofSeconds(1)));
+                }
+              }
+            });
   }
 
   private static LockBackend deferredReleaseWithClient(QueueingBackend right) {
@@ -607,26 +591,28 @@ final class StoreMutants {
     };
   }
 
-  private static LockBackend countedFromReply(
-      QueueingBackend right, TimeSource time, Map<String, LockBackend> first) {
-    return new ForwardingQueue(right) {
-      @Override
-      public Place join(Claim claim, Deadline deadline) throws InterruptedException {
-        Place place = super.join(claim, deadline);
-        boolean slow = first.computeIfAbsent(claim.name(), name -> this) == this;
-        return AlteredClaims.altered(
-            place,
-            until -> {
-              Attempt attempt = place.await(until);
-              if (slow && attempt instanceof Attempt.Granted granted) {
-                new WakeUp(time).await(Deadline.in(time, Duration.ofMillis(300)));
-                long validUntil = time.nanoTime() + claim.ttl().toNanos();
-                return new Attempt.Granted(granted.grant().validUntil(validUntil));
+  private static MemoryMutant countedFromReply() {
+    Map<String, LockBackend> first = new ConcurrentHashMap<>(); // shared by all clients
+    return MemoryMutant.ofBackend(
+        (right, time) ->
+            new ForwardingQueue(right) {
+              @Override
+              public Place join(Claim claim, Deadline deadline) throws InterruptedException {
+                Place place = super.join(claim, deadline);
+                boolean slow = first.computeIfAbsent(claim.name(), name -> this) == this;
+                return AlteredClaims.altered(
+                    place,
+                    until -> {
+                      Attempt attempt = place.await(until);
+                      if (slow && attempt instanceof Attempt.Granted granted) {
+                        new WakeUp(time).await(Deadline.in(time, Duration.ofMillis(300)));
+                        long validUntil = time.nanoTime() + claim.ttl().toNanos();
+                        return new Attempt.Granted(granted.grant().validUntil(validUntil));
+                      }
+                      return attempt;
+                    });
               }
-              return attempt;
             });
-      }
-    };
   }
 
   private static LockBackend renewalNotSent(QueueingBackend right, TimeSource time) {
