@@ -26,7 +26,6 @@ import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
 import dev.interlock.tck.run.LateError;
-import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
