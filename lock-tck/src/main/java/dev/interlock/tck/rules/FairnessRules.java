@@ -199,8 +199,12 @@ public abstract class FairnessRules extends RuleTest {
     Queue<Duration> ttls =
         new ConcurrentLinkedQueue<>(
             List.of(renewed().ttl(), acceptedTtl(Duration.ofDays(30)), longLived().ttl()));
+    Duration pollInterval = renewed().ttl().plusSeconds(1); // longer than the TTL of the first
     WaitingQueue queue =
-        new WaitingQueue(3, options -> client(options.toBuilder().ttl(ttls.remove()).build()));
+        new WaitingQueue(
+            3,
+            options ->
+                client(options.toBuilder().ttl(ttls.remove()).pollInterval(pollInterval).build()));
     List<String> before = queue.waiterLabels();
     sleep(renewed().ttl().multipliedBy(3).dividedBy(2));
     boolean kept = queue.waiterLabels().equals(before);

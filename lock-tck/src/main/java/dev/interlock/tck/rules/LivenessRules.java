@@ -354,7 +354,16 @@ public abstract class LivenessRules extends RuleTest {
           within(waiter.outcome, "the interrupted waiter did not leave"),
           "the lease of an interrupted waiter");
     }
+    Waiter<Lease> first = new Waiter<>(lock::acquire);
+    assertNever(SHORT_WAIT, first.outcome, "a held lock was acquired");
+    Waiter<Lease> second = new Waiter<>(lock::acquire);
+    assertNever(SHORT_WAIT, second.outcome, "a held lock was acquired");
+    first.interrupt();
+    var unused = within(first.outcome, "the interrupted waiter did not leave");
     blocker.release();
+    within(second.outcome, "a waiter was not served after another of its client was interrupted")
+        .orElseThrow()
+        .release();
     assertFree(client().lock(name), "an interrupted waiter became the holder");
   }
 
