@@ -235,6 +235,9 @@ public abstract class ApiRules extends RuleTest {
             List.of(
                 " x ",
                 "%3A%00 \\n \\u0041 {} %s",
+                "007",
+                "1e3",
+                "null",
                 separators.repeat(10).substring(0, 255),
                 "\u00E9e\u0301\uFFFF".repeat(63) + "end",
                 "x" + "\uD83D\uDD12".repeat(127)));

@@ -221,6 +221,7 @@ public abstract class FaultRules extends RuleTest {
   void theAnswerToARenewalMayBeLost() throws Exception {
     eachAnswerLost(
         SpoiledAnswers::renewal,
+        SpoiledAnswers::renewalOfAPermit,
         SpoiledAnswers::renewalOfASet,
         SpoiledAnswers::renewalInTheBackground);
   }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import dev.interlock.Acquirable;
 import dev.interlock.Capability;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
@@ -273,6 +274,24 @@ final class SpoiledAnswers {
     Lease lease = longHeldBy(client);
     renewSpoiled(lease);
     assertWorks(lease);
+  }
+
+  /** The client then takes another permit. The two together leave none to others. */
+  void renewalOfAPermit() throws Exception {
+    if (!test.has(Capability.SEMAPHORE)) {
+      return;
+    }
+    Acquirable<Lease> permit =
+        Kind.ONE_PERMIT.of(client, name, RuleTest.renewed(test.timing().longTtl()));
+    Lease first = test.acquireNow(permit);
+    renewSpoiled(first);
+    RuleTest.renewNow(first, test.bound());
+    Lease second = test.acquireNow(permit);
+    test.assertRefused(
+        Kind.ONE_PERMIT.of(other, name), "a third of two permits was granted after a renewal");
+    RuleTest.assertReleased(second, "a permit was gone after a renewal of another");
+    RuleTest.assertReleased(first, "a permit that was renewed was gone");
+    assertFreeInTime(untilExpired());
   }
 
   /** Renews several leases with one request, if the backend can. */
