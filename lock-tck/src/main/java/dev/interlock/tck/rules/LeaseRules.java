@@ -454,15 +454,7 @@ public abstract class LeaseRules extends RuleTest {
     Duration shortTtl = longTtl.multipliedBy(3).dividedBy(5);
     Duration briefTtl = timing().renewedTtl();
     int largest = backend.largestBatch();
-    List<Grant> batch = new ArrayList<>();
-    for (Share share : shares()) {
-      for (List<Duration> ttls : List.of(List.of(briefTtl, longTtl), List.of(longTtl, briefTtl))) {
-        String name = newName();
-        for (Duration ttl : batch.size() + 2 < largest ? ttls : List.<Duration>of()) {
-          batch.add(backend.acquire(name, share, ttl));
-        }
-      }
-    }
+    List<Grant> batch = acquirePairs(backend, largest - 1, briefTtl, longTtl);
     batch.addAll(
         backend.acquireAll(
             largest - batch.size(), newName(), i -> i % 3 == 0 ? shortTtl : longTtl));
@@ -486,8 +478,9 @@ public abstract class LeaseRules extends RuleTest {
         backend.renewAll(kept), "of grants that are renewed together, one ended before its TTL");
   }
 
-  /** {@return the kinds of shares that leave room for another} */
-  private List<Share> shares() {
+  /** Acquires pairs of shares of one name with two TTLs, the one or the other first. */
+  private List<Grant> acquirePairs(DirectBackend backend, int most, Duration one, Duration other)
+      throws InterruptedException {
     List<Share> shares = new ArrayList<>();
     if (has(Capability.READ_WRITE)) {
       shares.add(Share.READ);
@@ -495,15 +488,25 @@ public abstract class LeaseRules extends RuleTest {
     if (has(Capability.SEMAPHORE)) {
       shares.add(Share.ofSemaphore(1, 2));
     }
-    return shares;
+    List<Grant> grants = new ArrayList<>();
+    for (Share share : shares) {
+      for (int i = 0; i < 8 && grants.size() + 2 <= most; i++) {
+        String name = newName();
+        grants.add(backend.acquire(name, share, i % 2 == 0 ? one : other));
+        grants.add(backend.acquire(name, share, i % 2 == 0 ? other : one));
+      }
+    }
+    return grants;
   }
 
   @Rule({"LEASE-02", "LOSS-01"})
   @ResourceLock(STORE_ENTRIES)
   void aBatchIsAnsweredForEachOfItsGrants() throws Exception {
     DirectBackend backend = directBackend();
-    List<Grant> batch =
-        backend.acquireAll(backend.largestBatch(), newName(), i -> timing().longTtl());
+    int largest = backend.largestBatch();
+    Duration ttl = timing().longTtl();
+    List<Grant> batch = acquirePairs(backend, largest, ttl, ttl);
+    batch.addAll(backend.acquireAll(largest - batch.size(), newName(), i -> ttl));
     Random random = new Random(batch.size());
     Set<Grant> gone = new HashSet<>();
     for (int lost : List.of(0, 1, batch.size() / 3, batch.size() / 3)) {
