@@ -538,21 +538,21 @@ public abstract class LivenessRules extends RuleTest {
     assertNoHerd(Kind.READER, Kind.WRITER);
   }
 
-  /** What waiting clients send because of one release, and the time in which they were watched. */
+  /** The requests of waiting clients because of one release, and how long they were counted. */
   private record Requests(long count, Duration time) {}
 
   private void assertNoHerd(AcquirableFactory holder, AcquirableFactory waiter) throws Exception {
-    Requests few = requestsOfWaiters(3, holder, waiter);
-    Requests many = requestsOfWaiters(15, holder, waiter);
-    for (int retry = 0; retry < 2 && many.count > few.count + 6; retry++) {
+    Requests ofThree = requestsOfWaiters(3, holder, waiter);
+    Requests ofFifteen = requestsOfWaiters(15, holder, waiter);
+    for (int retry = 0; retry < 2 && ofFifteen.count > ofThree.count + 6; retry++) {
       // A driver may send a heartbeat by chance; a herd wakes every time.
-      many = requestsOfWaiters(15, holder, waiter);
+      ofFifteen = requestsOfWaiters(15, holder, waiter);
     }
-    if (many.count > few.count + 6) {
+    if (ofFifteen.count > ofThree.count + 6) {
       String message =
           "a release made 3 waiting clients send %d requests, and 15 waiting clients %d: all of them are woken"
-              .formatted(few.count, many.count);
-      if (many.time.compareTo(bound().multipliedBy(2)) > 0) { // enough for heartbeats
+              .formatted(ofThree.count, ofFifteen.count);
+      if (ofFifteen.time.compareTo(bound().multipliedBy(2)) > 0) { // enough for heartbeats
         throw new LateError(message);
       }
       fail(message);
