@@ -56,6 +56,7 @@ class MutantsTest {
           Map.entry("batch read up to the first loss", BATCHES),
           Map.entry("weight shown as one", "worlds do not check the permits that are shown"),
           Map.entry("batch with one TTL", ONE_TTL),
+          Map.entry("batch with one TTL for each name", ONE_TTL),
           Map.entry("batch cut after a hundred", "no client of a world has a hundred leases"),
           Map.entry(
               "weight forgotten for the minimum hold",

@@ -372,8 +372,10 @@ public abstract class AdminRules extends RuleTest {
         Set<String> missing = new TreeSet<>(unreleased);
         missing.removeAll(listed);
         assertEquals(Set.of(), missing, "the names of held locks that no page shows");
-        listed.retainAll(released);
-        assertEquals(Set.of(), listed, "the names of released locks on pages");
+        if (!has(Capability.REPLICATED)) { // a node may learn of a release later
+          listed.retainAll(released);
+          assertEquals(Set.of(), listed, "the names of released locks on pages");
+        }
       }
     } while (!end.hasPassed());
   }

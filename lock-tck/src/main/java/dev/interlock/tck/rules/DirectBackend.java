@@ -17,6 +17,7 @@ import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
+import dev.interlock.tck.run.LateError;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +26,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -64,18 +66,27 @@ final class DirectBackend implements AutoCloseable {
     return largest;
   }
 
+  /** Acquires a free lock. After an attempt in doubt, a refusal is only late, since it may hold. */
   Grant acquire(String name, Share share, Duration ttl) throws InterruptedException {
+    AtomicBoolean inDoubt = new AtomicBoolean();
     return test.answer(
         () -> {
+          boolean again = inDoubt.getAndSet(true);
           String id = UUID.randomUUID().toString().replace("-", "").substring(0, 27);
           Claim claim =
               new Claim(
                   name, id, ttl, true, RuleTest.text(ttl), System.nanoTime(), share, Duration.ZERO);
           Attempt attempt = backend.tryAcquire(claim, deadline());
-          return attempt instanceof Attempt.Granted granted
-              ? granted.grant()
-              : fail("an attempt on a free lock was answered with " + attempt);
+          if (attempt instanceof Attempt.Granted granted) {
+            return granted.grant();
+          }
+          String message = "an attempt on a free lock was answered with " + attempt;
+          return again ? late(message) : fail(message);
         });
+  }
+
+  private static Grant late(String message) {
+    throw new LateError(message);
   }
 
   /** Acquires a number of locks on several threads. The order of the grants varies. */
