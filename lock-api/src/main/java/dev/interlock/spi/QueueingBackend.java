@@ -4,9 +4,9 @@ package dev.interlock.spi;
  * A backend whose store keeps waiters in a queue. Here {@link #tryAcquire} never enters the queue,
  * and {@link #watch} is not used.
  *
- * <p>The engine does not repeat the {@link #release} of an attempt that failed, because an entry in
- * a queue would stay anyway. The backend ensures that no request of a claim takes effect after the
- * release of that claim: for example, the store refuses it, or it is sent on the same connection.
+ * <p>The engine does not repeat the {@link #release} of an attempt that failed, as it does for
+ * other backends. If a request of a claim can reach the store after the release of that claim, it
+ * takes effect unless the backend prevents that, and keeps the lock for a TTL.
  */
 public interface QueueingBackend extends LockBackend {
 

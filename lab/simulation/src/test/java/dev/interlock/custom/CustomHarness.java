@@ -3,6 +3,7 @@ package dev.interlock.custom;
 import dev.interlock.BackendInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
+import dev.interlock.spi.BackendFactory;
 import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
@@ -53,16 +54,18 @@ public class CustomHarness implements Harness {
 
   @Override
   public LockClient open(String uri, LockOptions options, TimeSource time) {
+    return ClientsWithTimeSource.using(backend(uri), options, time);
+  }
+
+  @Override
+  public BackendFactory backend(String uri) {
     LockUri parsed = LockUri.parse(uri);
     String[] parts = parsed.path().split("/", -1);
     Fault fault = CustomFaults.named(parts[2]);
-    return ClientsWithTimeSource.using(
-        context ->
-            parts[1].equals("queue")
-                ? new CustomQueue(parsed, context, fault)
-                : new CustomLock(parsed, context, fault),
-        options,
-        time);
+    return context ->
+        parts[1].equals("queue")
+            ? new CustomQueue(parsed, context, fault)
+            : new CustomLock(parsed, context, fault);
   }
 
   /** Uses no TTL of whole seconds, so that rounding is noticed. */

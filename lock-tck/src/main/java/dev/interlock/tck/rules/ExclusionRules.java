@@ -26,6 +26,7 @@ import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
 import dev.interlock.tck.run.LateError;
+import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -664,6 +665,7 @@ public abstract class ExclusionRules extends RuleTest {
   }
 
   @Rule("EXCL-05")
+  @Requires(value = Capability.FIFO, absent = true)
   void aRequestThatArrivesAfterItsReleaseIsUndone() throws Exception {
     String name = newName();
     Network network = network();
