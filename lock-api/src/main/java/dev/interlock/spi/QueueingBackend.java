@@ -4,9 +4,9 @@ package dev.interlock.spi;
  * A backend whose store keeps waiters in a queue. Here {@link #tryAcquire} never enters the queue,
  * and {@link #watch} is not used.
  *
- * <p>The engine does not repeat the {@link #release} of an attempt that failed, as it does for
- * other backends. If a request of a claim can reach the store after the release of that claim, it
- * takes effect unless the backend prevents that, and keeps the lock for a TTL.
+ * <p>After a failed attempt the engine calls {@link #release} until it is answered, but then not
+ * again, as it does for other backends. If a request of the attempt can still reach the store, the
+ * backend has to prevent that it takes effect; otherwise the lock stays taken for a TTL.
  */
 public interface QueueingBackend extends LockBackend {
 

@@ -5,9 +5,11 @@ import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.BackendFactory;
 import dev.interlock.spi.ClientsWithTimeSource;
-import dev.interlock.spi.LockProviders;
+import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
+import dev.interlock.tck.run.Kit;
+import dev.interlock.tck.run.NotTestedException;
 import java.time.Duration;
 
 /**
@@ -79,14 +81,20 @@ public interface Harness {
 
   /**
    * Returns what opens the backend of such a client, for rules on what a backend answers to its
-   * engine.
+   * engine. A harness that overrides {@link #open} without a provider for its URIs has to override
+   * this as well; otherwise these rules are not tested.
    *
    * @param uri a server's URI, or one that leads to it through proxies
    * @return by default, the provider on the class path that serves the URI's scheme
    */
   default BackendFactory backend(String uri) {
-    LockUri parsed = LockUri.parse(uri);
-    return context -> LockProviders.find().serving(parsed.scheme()).open(parsed, context);
+    LockProvider provider =
+        Kit.provider(uri)
+            .orElseThrow(
+                () ->
+                    new NotTestedException(
+                        "no provider serves the URI, and the harness does not override backend"));
+    return context -> provider.open(LockUri.parse(uri), context);
   }
 
   /**

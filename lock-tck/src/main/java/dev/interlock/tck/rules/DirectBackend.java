@@ -53,6 +53,10 @@ final class DirectBackend implements AutoCloseable {
     this.test = test;
     backend = test.kit().harness().backend(uri).open(new Context(test.longLived()));
     DirectBackend unused = test.closing(this);
+    String name = backend.info().name();
+    RuleTest.assumeTestable(
+        name.equals(test.info().name()),
+        "the harness opens clients of " + test.info().name() + ", but the backend " + name);
   }
 
   private Deadline deadline() {

@@ -2,6 +2,7 @@ package dev.interlock.tck.run;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.BackendInfo;
@@ -13,6 +14,7 @@ import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockStates;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.QueueingBackend;
+import dev.interlock.tck.Harness;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -209,5 +211,11 @@ class TckTest {
   void nothingTestedIsNoSuccess() {
     // memory: has no network and no processes, so this rule cannot be tested at all
     assertRefused(run("memory:x", "EXCL-05"), "none of the rules");
+  }
+
+  @Test
+  void aBackendThatNoProviderOpensIsNotTestedDirectly() {
+    Harness harness = Harness.at("nowhere:x");
+    assertThrows(NotTestedException.class, () -> harness.backend("nowhere:x"));
   }
 }
